@@ -1,7 +1,7 @@
 import type { Entry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** What a session cost, as the child itself accounts for it. Subagents are included. */
+/** The cost of a session by the child's own count, subagents included. */
 export interface Cost {
   /** US dollars. */
   readonly totalUsd: number;
@@ -9,29 +9,27 @@ export interface Cost {
   readonly apiDurationMs: number;
   /** Counts and cost by model, in Claude Code's own field names (`inputTokens`, `costUSD`, …). */
   readonly modelUsage: Readonly<Record<string, JsonObject>>;
-  /** True if the child had no price for one of the models; undefined where it does not say. */
+  /** True if the child has no price for one of the models; undefined if it does not say. */
   readonly hasUnknownPrice: boolean | undefined;
 }
 
-/** How many lines of files a child has added and removed. */
+/** Lines of files that a child has added and removed. */
 interface ChangedLines {
   readonly added: number;
   readonly removed: number;
 }
 
-/** What a child has cost so far, as its status line tells. */
+/** The cost of a child so far, from its status line. */
 export interface Spent extends Pick<Cost, "totalUsd" | "apiDurationMs"> {
-  /** Absent where it does not say. */
+  /** Absent if the status line has none. */
   readonly lines?: ChangedLines;
 }
 
 /**
- * Reads the cost that a child leaves in `.claude.json` when it ends in an orderly way: the `last…`
- * fields of the project whose `lastSessionId` is the session's. Undefined if there is none, as after
- * SIGKILL.
+ * Reads the cost that a child writes into `.claude.json` at its end: the `last…` fields of the project whose
+ * `lastSessionId` is the session's. Undefined if there is none, as after SIGKILL.
  *
- * The numbers are those of the process in Claude Code 2.1.168 and 2.1.197; 2.1.330 carries on those
- * of a resumed session. `claude -p` of the same version counts alike.
+ * In 2.1.330 the numbers of a resumed session include those of earlier runs, as with `claude -p`.
  */
 export function costOfClaudeJson(json: unknown, sessionId: string): Cost | undefined {
   if (!isJsonObject(json) || !isJsonObject(json.projects)) return undefined;
@@ -48,8 +46,8 @@ export function costOfClaudeJson(json: unknown, sessionId: string): Cost | undef
 }
 
 /**
- * Reads the cost from the last `cost-state` line of a transcript, which a child writes at its end
- * since Claude Code 2.1.330. It says more than `.claude.json`: the two lifetimes of cache writes.
+ * Reads the cost from the last `cost-state` line of a transcript, which a child writes at its end since Claude Code
+ * 2.1.330. It also has the two lifetimes of cache writes, which `.claude.json` does not have.
  */
 export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
   const line = entries.findLast((entry) =>
@@ -64,7 +62,7 @@ export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
   });
 }
 
-/** Reads what a child has cost so far from what it hands to its status line (2.1.330). */
+/** Reads the cost so far from the payload of the status line (2.1.330). */
 export function costOfStatusLine(payload: JsonObject): Spent | undefined {
   const { cost } = payload;
   if (!isJsonObject(cost)) return undefined;
@@ -76,7 +74,7 @@ export function costOfStatusLine(payload: JsonObject): Spent | undefined {
     : { totalUsd, apiDurationMs };
 }
 
-/** What has been spent by two children, of which neither counts what the other one has. */
+/** Adds the costs of two children that count separately. */
 export function summedSpent(one: Spent, other: Spent): Spent {
   const lines = {
     added: (one.lines?.added ?? 0) + (other.lines?.added ?? 0),
@@ -106,8 +104,8 @@ function costFrom(fields: { readonly [Field in keyof Cost]: unknown }): Cost | u
 /**
  * Adds the token usage of several answers, as `claude -p` does for its `usage` field.
  *
- * Counts are added, also inside nested objects; of everything else (`service_tier`, `speed`,
- * `iterations`, fields not known yet) the last value that is not null wins.
+ * Numbers are added, also in nested objects. For other fields (`service_tier`, `speed`, `iterations`, unknown ones) the
+ * last value that is not null wins.
  */
 export function summedUsage(usages: Iterable<JsonObject>): JsonObject {
   const sum: Sum = new Map();
@@ -115,7 +113,7 @@ export function summedUsage(usages: Iterable<JsonObject>): JsonObject {
   return asObject(sum);
 }
 
-/** A sum under way: values by their fields, and sums where they are objects. */
+/** A partial sum: values by field; nested objects are partial sums too. */
 type Sum = Map<string, unknown>;
 
 function add(sum: Sum, usage: JsonObject): void {

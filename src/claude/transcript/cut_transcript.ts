@@ -1,27 +1,27 @@
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** What becomes of a transcript that is cut; that there is no such message; or what keeps it from being cut there: a clause. */
+/** A shortened transcript; that the message is not in it; or why it cannot be cut there, as a clause. */
 export type CutTranscript =
   | { readonly kind: "cut"; readonly text: string }
   | { readonly kind: "absent" }
   | { readonly kind: "refused"; readonly by: "message" | "turn"; readonly reason: string };
 
-/** A line and its object, where it is one. */
+/** A line and its object. */
 interface Line {
   readonly text: string;
   readonly value: JsonObject;
 }
 
 /**
- * Shortens a transcript to a message and all before it, as `claude -p` shortens the conversation.
+ * Shortens a transcript to a message and all lines before it, as `claude -p` does with `--resume-session-at`.
  *
- * What says something of the whole session, such as its title, stays, wherever it stands. Only messages of the
- * conversation's last branch are to be had, and only ends of an answer: to a conversation that ends in a prompt, a call
- * or a result the interactive Claude Code adds words of its own, which `claude -p` does not when it cuts.
+ * Lines about the session, such as its title, stay wherever they are. The message has to be in the conversation's last
+ * branch and end an answer: the interactive Claude Code adds words to a conversation that ends with a prompt, a call or a
+ * result, and `claude -p` does not.
  *
- * @param text the whole transcript
+ * @param text the transcript
  * @param options.upTo the uuid of the last message that stays
- * @param options.dropsTurn the uuid of a prompt: nothing but its turn may go
+ * @param options.dropsTurn the uuid of a prompt: no line outside its turn may be dropped
  */
 export function cutTranscript(
   text: string,
@@ -56,7 +56,7 @@ export function cutTranscript(
   return { kind: "cut", text: [...kept, ...stays].map((line) => `${line.text}\n`).join("") };
 }
 
-/** The lines, with those that a message descends from before it: 2.1.197 now and then writes a prompt after its answer. */
+/** Moves the ancestors of a message before it: 2.1.197 wrote some prompts after their answers. */
 function inOrder(lines: readonly Line[], upTo: string): readonly Line[] {
   const at = lines.findIndex(({ value }) => value["uuid"] === upTo);
   const parents = new Map(
@@ -91,7 +91,7 @@ function uuidOf({ uuid }: JsonObject): readonly string[] {
   return typeof uuid === "string" ? [uuid] : [];
 }
 
-/** The uuids from the last message up to the beginning, or to the last compaction, and of all results of its calls. */
+/** The uuids from the last message back to the beginning or the last compaction, and those of all results of its calls. */
 function lastBranch(lines: readonly Line[]): ReadonlySet<string> {
   const byUuid = new Map(
     lines.flatMap(({ value }) => uuidOf(value).map((uuid) => [uuid, value] as const)),
@@ -103,7 +103,7 @@ function lastBranch(lines: readonly Line[]): ReadonlySet<string> {
     at = byUuid.get(at)?.["parentUuid"];
   }
   const answers = new Set([...chain].flatMap((uuid) => messageId(byUuid.get(uuid) ?? {}) ?? []));
-  // Of calls at once only one with its result is in the line of descent, and so is nothing that follows the leaf.
+  // Of parallel calls only one is an ancestor of the last message. The others are added here, and what follows the last message.
   for (const { value } of lines) {
     const { parentUuid, type } = value;
     if (typeof parentUuid !== "string" || !chain.has(parentUuid)) continue;
@@ -141,8 +141,8 @@ function blocksOf({ message }: JsonObject): readonly JsonObject[] {
 }
 
 /**
- * Attachments that Claude Code itself adds to any turn, and that carry nobody's words. `claude -p` 2.1.330 knows more
- * of them; one that is not named here keeps a turn from being dropped.
+ * Attachments that Claude Code adds to any turn. `claude -p` 2.1.330 knows more of them; a turn with one that is not named
+ * here cannot be dropped.
  */
 const OF_ANY_TURN: ReadonlySet<unknown> = new Set([
   "agent_listing_delta",
@@ -174,10 +174,10 @@ const OF_ANY_TURN: ReadonlySet<unknown> = new Set([
 const INTERRUPT = /^\[Request interrupted by user(?: for tool use)?\]$/u;
 
 /**
- * What among the lines after a cut is not of one turn, in words, as `claude -p` 2.1.330 guards `--resume-drops-turn`;
- * undefined when all of them are.
+ * Describes the first line after a cut that is not part of one turn, as `claude -p` 2.1.330 does for
+ * `--resume-drops-turn`; undefined if all lines are part of it.
  *
- * @param lines the objects of a conversation's lines, in their order
+ * @param lines the objects of the conversation's lines after the cut, in order
  * @param turn the uuid of the prompt that began the turn
  */
 export function strangerToTurn(lines: readonly JsonObject[], turn: string): string | undefined {
@@ -216,7 +216,7 @@ function isFurniture({ type, attachment }: JsonObject): boolean {
   return type === "attachment" && isJsonObject(attachment) && OF_ANY_TURN.has(attachment["type"]);
 }
 
-/** What the interactive Claude Code notes when a turn is over, and `claude -p` does not. */
+/** Whether a line is one that the interactive Claude Code writes at the end of a turn, and `claude -p` does not. */
 function isEndOfTurn({ type, subtype }: JsonObject): boolean {
   return type === "system" && (subtype === "stop_hook_summary" || subtype === "turn_duration");
 }

@@ -5,7 +5,7 @@ export interface ContentBlock extends JsonObject {
   readonly type: string;
 }
 
-/** What lines of a conversation have in common. Claude Code writes all of these but relies on few. */
+/** The common fields of a conversation's lines. Claude Code writes all of them and reads few. */
 export interface EntryFields extends JsonObject {
   readonly uuid?: string | undefined;
   readonly parentUuid?: string | null | undefined;
@@ -23,25 +23,30 @@ export interface EntryFields extends JsonObject {
 }
 
 /**
- * What a user line is: somebody's prompt, one that the child has sent to itself at its time among them, a tool's result, the mark of an interrupt, the trace of a
- * command that Claude Code carried out by itself, or a remark of Claude Code for the model.
+ * What a user line is.
+ *
+ * - `prompt`: a message, a scheduled prompt or the end of a task
+ * - `tool-result`: the result of a tool
+ * - `interrupt`: the mark of an interrupted turn
+ * - `local-command`: the output of a command that Claude Code runs without the model
+ * - `remark`: a text by Claude Code for the model
  */
 export type UserMeaning = "prompt" | "tool-result" | "interrupt" | "local-command" | "remark";
 
-/** A line in the user's name, as it is in the file. */
+/** A user line as it is in the file. */
 export interface UserLine extends EntryFields {
   readonly type: "user";
   readonly message: JsonObject & { readonly content: string | readonly ContentBlock[] };
-  /** True for what Claude Code itself wrote: nudges, hook feedback, skill texts. */
+  /** True for texts by Claude Code: reminders, hook feedback, skills. */
   readonly isMeta?: boolean | undefined;
   readonly promptId?: string | undefined;
-  /** Who allowed or refused the call a result belongs to; not in every version. */
+  /** Who allowed or refused the call of this result; not in every version. */
   readonly permissionDecision?: JsonObject | undefined;
 }
 
-/** A prompt, a tool result, or something Claude Code says to the model in the user's name. */
+/** A user line and its meaning. */
 export interface UserEntry extends UserLine {
-  /** Not in the file: what the rest of the line amounts to. */
+  /** Not in the file: derived from the other fields. */
   readonly meaning: UserMeaning;
 }
 
@@ -56,27 +61,27 @@ export interface AssistantEntry extends EntryFields {
     readonly usage?: JsonObject | null | undefined;
   };
   readonly requestId?: string | undefined;
-  /** A class such as `rate_limit`, on messages that Claude Code made up from an API error. */
+  /** A class such as `rate_limit`, on messages that Claude Code made of an API error. */
   readonly error?: string | undefined;
   readonly isApiErrorMessage?: boolean | undefined;
-  /** The HTTP status of the error, absent when there was none. */
+  /** The HTTP status of the error; absent if there was no response. */
   readonly apiErrorStatus?: number | null | undefined;
   readonly apiErrorType?: string | null | undefined;
 }
 
-/** A remark of Claude Code, such as `turn_duration` at the end of a turn. */
+/** A line about the session, such as `turn_duration` at the end of a turn. */
 export interface SystemEntry extends EntryFields {
   readonly type: "system";
   readonly subtype?: string | undefined;
 }
 
-/** Context that Claude Code attached to the conversation: listings of tools, skills, agents, … */
+/** Context for the model: listings of tools, skills, agents and so on. */
 export interface AttachmentEntry extends EntryFields {
   readonly type: "attachment";
   readonly attachment: ContentBlock;
 }
 
-/** A line of another type, or one of a known type that does not look as expected. */
+/** A line of another type, or of a known type with an unexpected shape. */
 export interface OtherEntry {
   readonly type: "other";
   /** The line itself, its own `type` included. */
@@ -89,8 +94,8 @@ export type Entry = UserEntry | AssistantEntry | SystemEntry | AttachmentEntry |
 /**
  * Reads one line of a transcript.
  *
- * Unknown fields stay, unknown types and unexpected shapes become `other`. Returns undefined for
- * what is not a JSON object, such as a line that is still being written. Never throws.
+ * Unknown fields stay. Unknown types and unexpected shapes become `other`. Returns undefined if the line is not a JSON
+ * object, for example because it is not complete yet. Never throws.
  */
 export function parseEntry(line: string): Entry | undefined {
   let value: unknown;
@@ -102,7 +107,7 @@ export function parseEntry(line: string): Entry | undefined {
   return readEntry(value);
 }
 
-/** Takes the object of a line for what it is; undefined for any other value. */
+/** Reads the object of a line; undefined for any other value. */
 export function readEntry(value: unknown): Entry | undefined {
   if (!isJsonObject(value)) return undefined;
   const line = withoutStrangers(value);
@@ -131,7 +136,7 @@ export function readEntry(value: unknown): Entry | undefined {
   }
 }
 
-/** A line without the fields that are not what is relied on, where the rest of the line is. */
+/** Removes two optional fields if they have another type than expected, so that the line can still be used. */
 function withoutStrangers(value: JsonObject): JsonObject {
   const { entrypoint, permissionDecision: decision } = value;
   const isFit = (entrypoint === undefined || typeof entrypoint === "string") &&
@@ -143,7 +148,7 @@ function withoutStrangers(value: JsonObject): JsonObject {
   };
 }
 
-/** The object that an entry was read from. */
+/** Returns the object that an entry was read from. */
 export function lineOf(entry: Entry): JsonObject {
   if (entry.type === "other") return entry.line;
   if (entry.type !== "user") return entry;
@@ -153,7 +158,7 @@ export function lineOf(entry: Entry): JsonObject {
   return { ...naming, type: "system" };
 }
 
-/** The command by which a session gets a title: its line is one of Claude Code's own, and a prompt all the same (2.1.330). */
+/** Whether a line is the command that renames a session. It is a system line, but it counts as a prompt (2.1.330). */
 function isNaming(line: JsonObject): line is JsonObject & { readonly content: string } {
   return line.subtype === "local_command" && typeof line.content === "string" &&
     /^<command-name>\/(?:re)?name<\//u.test(line.content);
@@ -209,12 +214,12 @@ function isNullable(type: "string" | "number", value: unknown): boolean {
   return value === undefined || value === null || typeof value === type;
 }
 
-/** Whether a line is a prompt of the session itself, and not a subagent's. */
+/** Whether a line is a prompt of the session, not of a subagent. */
 export function isPrompt(entry: Entry): entry is UserEntry {
   return entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true;
 }
 
-/** Whether a line says that the conversation before it has been compacted. */
+/** Whether a line marks a compaction of what is before it. */
 export function isBoundary(entry: Entry): entry is SystemEntry {
   return entry.type === "system" && entry.subtype === "compact_boundary" &&
     entry.isSidechain !== true;
@@ -232,12 +237,12 @@ function meaningOf(line: UserLine): UserMeaning {
   return starts(/^<local-command-std(out|err)>/) ? "local-command" : "prompt";
 }
 
-/** Whether a line is a prompt that has waited for its time: the model has had itself woken, or has made a schedule (2.1.330). */
+/** Whether a line is a prompt that the model scheduled: a wake-up or a recurring task (2.1.330). */
 export function isTimed({ wakeupSource }: JsonObject): boolean {
   return typeof wakeupSource === "string";
 }
 
-/** What Claude Code says, in the place of an answer, of a prompt that a UserPromptSubmit hook has blocked. */
+/** Returns the text that replaces the answer if a UserPromptSubmit hook has blocked the prompt. */
 export function blockedPrompt(
   { subtype, preventContinuation, content }: SystemEntry,
 ): string | undefined {
@@ -250,9 +255,8 @@ const RESUMPTION_REMARK = "Continue from where you left off.";
 const RESUMPTION_ANSWER = "No response requested.";
 
 /**
- * Whether a line only makes room for the next prompt: before that, 2.1.197 writes a remark of its own and an answer to it
- * when it resumes a session whose last line is no answer. `claude -p` writes them too, but neither prints nor counts
- * them.
+ * Whether a line is filler before the first prompt of a resumed session. If the session's last line is not an answer,
+ * 2.1.197 writes a remark and an answer to it. `claude -p` writes them too, but does not print or count them.
  */
 export function isResumption(entry: Entry): boolean {
   if (entry.type !== "user" && entry.type !== "assistant") return false;

@@ -1,24 +1,23 @@
 import { type Entry, lineOf, parseEntry } from "./entry.ts";
 
-/** Which lines of a transcript are the child's own. */
+/** What tells the child's own lines from others in the same file. */
 export interface OwnLines {
-  /** Ids of the lines of earlier runs: a forked session repeats them in its own file. */
+  /** Ids of the lines of earlier runs. A forked session repeats them in its own file. */
   readonly known: ReadonlySet<string>;
-  /** What kind of Claude Code the child says it is. */
+  /** The kind of Claude Code that the child's first line names, such as `cli`. */
   readonly entrypoint: string | undefined;
 }
 
-/** Nothing has been read yet. */
 export const NO_LINES: OwnLines = { known: new Set(), entrypoint: undefined };
 
-/** Whatever a session is told; of some of it, lines of transcripts are a part. */
+/** An input of the conversation. Some have lines of a transcript. */
 type Told =
   | { readonly type: "earlier"; readonly entries: readonly Entry[] }
   | { readonly type: "transcript"; readonly entry: Entry }
   | { readonly type: string };
 
 /**
- * Follows which lines are the child's own.
+ * Returns what is known after an input.
  *
  * @returns undefined for a line that an earlier run or another kind of Claude Code wrote
  */
@@ -35,7 +34,7 @@ export function ownLines(lines: OwnLines, told: Told): OwnLines | undefined {
   return lines.entrypoint === entrypoint ? lines : undefined;
 }
 
-/** Whether a line is one of an earlier run, which a forked session has in its own file too. */
+/** Whether a line is a copy of an earlier run's line. */
 export function isRepeated({ known }: OwnLines, entry: Entry): boolean {
   if (known.size === 0) return false;
   const uuid = fieldOf(entry, "uuid");
@@ -47,7 +46,7 @@ function fieldOf(entry: Entry, name: "uuid" | "entrypoint"): string | undefined 
   return typeof value === "string" ? value : undefined;
 }
 
-/** Puts each line behind the one that it follows from, if that is among them, and leaves them as they are otherwise. */
+/** Moves each line after its parent, if its parent is among the lines. Otherwise the order stays. */
 export function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
   const missing = new Set(entries.flatMap((entry) => lineId(entry) ?? []));
   const waiting = new Map<string, Entry[]>();
@@ -60,7 +59,6 @@ export function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
       else others.push(entry);
       continue;
     }
-    // The next one is the last.
     const due = [entry];
     for (let next = due.pop(); next !== undefined; next = due.pop()) {
       result.push(next);
@@ -71,7 +69,7 @@ export function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
       waiting.delete(id);
     }
   }
-  // Lines that follow from each other in a circle are nobody's.
+  // Lines that are each other's parents come last.
   return [...result, ...[...waiting.values()].flat()];
 }
 
@@ -81,10 +79,10 @@ export function lineId(entry: Entry): string | undefined {
 }
 
 /**
- * A transcript whose lines stand behind those that they follow from: on a busy machine 2.1.197 writes those last with
- * which a turn begins, and takes the last line for the end of the session when it resumes it, so that the answer is lost.
+ * Moves each line of a transcript after its parent. Claude Code 2.1.197 on a busy machine wrote the first lines of a turn
+ * last. A resumed session continues from the last line of the file, so its last answer would be lost.
  *
- * @returns undefined for one that is so already
+ * @returns undefined if the order is right already
  */
 export function straightened(text: string): string | undefined {
   const lines = text.trimEnd().split("\n");

@@ -3,7 +3,7 @@ import { HALTED } from "./special_entries.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { OUTPUT_TOOL } from "./structured_output_tool.ts";
 
-/** What is attached that says something of the session. */
+/** Attachments that describe the session. */
 const LISTINGS: readonly string[] = [
   "agent_listing_delta",
   "command_permissions",
@@ -15,15 +15,13 @@ const LISTINGS: readonly string[] = [
   "skill_listing",
 ];
 
-/** How much is kept of what a tool gave that succeeded: enough to know what ended it. */
+/** How many characters of a successful tool result are kept: enough to recognise a stop. */
 const MAX_RESULT = 64;
 
 /**
- * What is still asked of a line once it has been told, by what comes after it and by the turn's result: of 50,000 lines
- * that is a few MB, whatever tools were given and gave.
+ * Returns the part of a printed line that later lines and the turn's result still need: a few MB for 50,000 lines.
  *
- * Left out are what the model thought, what it gave to its tools, which is known as long as they run, and what they
- * gave, but for why they failed. The ids by which lines hang together stay.
+ * Ids, texts and errors stay. Thinking, inputs of tools and their results are left out.
  */
 export function keptEntry(entry: Exclude<Entry, OtherEntry>): Entry {
   switch (entry.type) {
@@ -43,7 +41,7 @@ export function keptEntry(entry: Exclude<Entry, OtherEntry>): Entry {
 function keptBlock(block: ContentBlock): ContentBlock {
   const { type, id, name, text, input } = block;
   if (type === "text") return { type, text };
-  // That is the answer.
+  // Its input is the structured answer.
   if (name === OUTPUT_TOOL) return { type, id, name, input };
   return type === "tool_use" ? { type, id, name } : { type };
 }
@@ -66,12 +64,12 @@ function keptResult(block: ContentBlock): ContentBlock {
   const { type, tool_use_id, is_error, content } = block;
   if (type !== "tool_result" || is_error === true) return block;
   const text = resultText(content);
-  // A part of a text would keep all of it in memory, unless it is put together anew.
+  // V8 keeps the whole string in memory for a slice of it, unless the slice is built anew.
   const kept = text.length > MAX_RESULT ? text.slice(0, MAX_RESULT).split("").join("") : text;
   return { type, tool_use_id, is_error, content: kept };
 }
 
-/** The text of a tool's result; empty for images. */
+/** Returns the text of a tool's result; empty for images. */
 export function resultText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
@@ -79,7 +77,7 @@ export function resultText(content: unknown): string {
     .join("");
 }
 
-/** What is noted of a subagent's start and end. */
+/** The fields of a tool result that tell of a subagent. */
 function agentIn(given: unknown): JsonObject | undefined {
   if (!isJsonObject(given) || given.agentId === undefined) return undefined;
   const { agentId, agentType, isAsync, status } = given;
@@ -93,7 +91,7 @@ function keptAttachment(entry: AttachmentEntry): AttachmentEntry {
     : { ...entry, attachment: { type: attachment.type } };
 }
 
-/** Lines of other types that something is read from: what the session has to offer, its title, and what it cost. */
+/** Types of other lines that are read: what the session offers, its title, its cost. */
 const TELLING: readonly unknown[] = [
   "api-request",
   "api-request-shape",
@@ -103,10 +101,9 @@ const TELLING: readonly unknown[] = [
 ];
 
 /**
- * What is still asked of a line that an earlier run of a session has written, which is less than of the lines of this
- * one: who said something and which model, but not what, and what there is on offer.
+ * Returns the part of an earlier run's line that this run needs: who wrote it, which model, and what the session offers.
  *
- * @returns undefined where nothing is
+ * @returns undefined if nothing of it is needed
  */
 export function recalledEntry(entry: Entry): Entry | undefined {
   switch (entry.type) {

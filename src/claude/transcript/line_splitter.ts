@@ -1,10 +1,10 @@
 /** Turns bytes that arrive in any chunks into complete lines of text. */
 interface LineSplitter {
-  /** Takes the next bytes and returns the lines they complete, in order, without their newline. */
+  /** Adds bytes and returns the lines that they complete, in order, without the newline. */
   readonly push: (bytes: Uint8Array) => readonly string[];
-  /** Returns the text after the last newline seen, decoded as far as it has come. */
+  /** Returns the text after the last newline. */
   readonly remainder: () => string;
-  /** How many bytes of a line have come whose end has not. */
+  /** Returns how many bytes of an incomplete line there are. */
   readonly pending: () => number;
 }
 
@@ -36,7 +36,7 @@ export function createLineSplitter(): LineSplitter {
   return {
     push: (bytes) => {
       const end = bytes.lastIndexOf(NEWLINE);
-      // All lines are decoded at once, which takes a third of the time: no invalid byte hides a newline.
+      // All lines are decoded in one call, which takes a third of the time. No invalid byte hides a newline.
       const text = end === -1 ? undefined : decoder.decode(joined(bytes.subarray(0, end)));
       if (text !== undefined) {
         pending = [];
@@ -52,5 +52,5 @@ export function createLineSplitter(): LineSplitter {
   };
 }
 
-/** The longest line that is read of what others write, in bytes: more than any run writes. */
+/** The longest line that is read from other programs' files, in bytes: more than any run writes. */
 export const LONGEST_LINE = 64 * 1024 * 1024;

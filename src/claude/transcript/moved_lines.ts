@@ -1,9 +1,9 @@
 import { isJsonObject } from "../../json_object.ts";
 
-/** The ids that a caller gave prompts, by those that they have in the transcript. */
+/** The ids that the caller gave to its messages, by the ids of their lines in the transcript. */
 export type GivenIds = Pick<ReadonlyMap<string, string>, "get" | "has" | "size">;
 
-/** A value of JSON with the ids that the caller gave, wherever one of the transcript's stands alone. */
+/** Replaces each string of a JSON value that is an id of the transcript by the caller's id. */
 export function withGivenIds<Value>(value: Value, ids: GivenIds): Value {
   return (ids.size === 0 ? value : given(value, ids)) as Value;
 }
@@ -15,15 +15,15 @@ function given(value: unknown, ids: GivenIds): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, given(item, ids)]));
 }
 
-/** The child's config dir, and the user's, to which go what the child wrote below `projects/`. */
+/** The child's config folder and the user's. What the child writes below `projects/` is moved to the user's. */
 export interface Homes {
   readonly child: string;
   readonly user: string;
 }
 
 /**
- * A value of JSON that names what goes home as it will be there: such as an output that was too long for the model, of
- * which it is told the file.
+ * Replaces paths below the child's `projects/` by those in the user's config folder. One example is the file of an output
+ * that was too long for the model.
  */
 export function atHome<Value>(value: Value, homes: Homes): Value {
   return moved(value, { from: `${homes.child}/projects/`, to: `${homes.user}/projects/` }) as Value;
@@ -34,7 +34,7 @@ function moved(
   way: { readonly from: string; readonly to: string },
 ): unknown {
   if (typeof value === "string") {
-    // Most are shorter, which is seen sooner.
+    // Most strings are shorter, and the comparison of lengths is faster than the search.
     const isLonger = value.length >= way.from.length;
     return isLonger && value.includes(way.from) ? value.replaceAll(way.from, () => way.to) : value;
   }

@@ -3,29 +3,29 @@ import { wholePath } from "../../whole_path.ts";
 import type { UserEntry } from "./entry.ts";
 import { isDeferral, type ToolResult, type ToolUse, type Turn } from "./turn.ts";
 
-/** A call that was refused, as `claude -p` lists it in `permission_denials`. */
+/** A refused call in the result's `permission_denials`. */
 export interface PermissionDenial {
   readonly tool_name: string;
   readonly tool_use_id: string;
   readonly tool_input: unknown;
 }
 
-/** What somebody has decided on calls, by their ids. */
+/** Decisions on calls, by the ids of the calls. */
 type Decisions = Pick<ReadonlyMap<string, string>, "get">;
 
-/** How Claude Code words that a rule has denied a call, or the mode `dontAsk`. */
+/** The result of a call that a rule or the mode `dontAsk` denied. */
 const BY_RULE = /^Permission to use (\S+) .*has been denied/su;
-/** How it words that a hook has. */
+/** The result of a call that a hook denied. */
 const BY_HOOK = /^PreToolUse:\S+ hook error: /u;
 
-/** Whether a call was refused, and what kind of reason that had. */
+/** Why a call was refused. */
 interface Refusal {
   readonly reasonType: unknown;
 }
 
 /**
- * The refusal that the result of a call tells of; undefined if the call was not refused. The transcript of 2.1.285 has no
- * decision, so the reason is known by the words. An interrupt is no refusal, though it leaves a kind of denial.
+ * Reads from a call's result why the call was refused; undefined if it was not. The transcript of 2.1.285 has no decision,
+ * so the reason follows from the text. An interrupt leaves a denial kind too, but is no refusal.
  */
 export function refusalIn(
   { permissionDecision: decision, toolDenialKind: kind }: UserEntry,
@@ -46,7 +46,7 @@ export function refusalIn(
 /**
  * Lists the calls of a turn that were refused.
  *
- * @param decisions what somebody has decided on calls, by their ids
+ * @param decisions the caller's decisions, by the ids of the calls
  */
 export function permissionDenialsOf(
   turn: Turn,
@@ -63,11 +63,10 @@ export function permissionDenialsOf(
   }));
 }
 
-/** Tools whose `file_path` is whole by the time that somebody decides on the call . */
+/** Tools whose `file_path` is absolute when the permission is asked for. */
 const FILE_TOOLS: readonly string[] = ["Edit", "Read", "Write"];
 
-/** What a call was given, with the whole path of its file. One that
- * begins with `~` is left as it is: no transcript tells whose home that is. */
+/** The input of a call with the absolute path of its file. A path with `~` stays, because the home is not known. */
 function inputOf({ name, input }: ToolUse, cwd: string | undefined): unknown {
   if (!FILE_TOOLS.includes(name) || !isJsonObject(input)) return input;
   const { file_path: path } = input;
@@ -82,7 +81,7 @@ function isDenial(result: ToolResult, decisions: Decisions | undefined): boolean
   return refusalIn(result.entry, result.text) !== undefined;
 }
 
-/** A call that somebody should be asked about, as the hook PermissionRequest tells of it. */
+/** A call that needs a permission, from the PermissionRequest hook. */
 interface AskedCall {
   readonly tool: string;
   readonly input: JsonObject;
@@ -90,11 +89,11 @@ interface AskedCall {
   readonly cwd: string;
 }
 
-/** Tools that are given a command: `claude -p` says at times which part of it it is, or why. */
+/** Tools that run a command. For some commands `claude -p` names the part that needs the permission. */
 const SHELLS: ReadonlySet<string> = new Set(["Bash", "Monitor", "PowerShell"]);
 const COMMAND_WORDS = "This command requires approval";
 
-/** What tools do with the file that they are given, and the field with its path. */
+/** What tools do with a file, and the field that has its path. */
 const FILES: ReadonlyMap<string, readonly [doing: string, field: string]> = new Map([
   ["Edit", ["write to", "file_path"]],
   ["Glob", ["read from", "path"]],
@@ -104,7 +103,7 @@ const FILES: ReadonlyMap<string, readonly [doing: string, field: string]> = new 
   ["Write", ["write to", "file_path"]],
 ]);
 
-/** Where nobody is ever asked (`--permission-prompts none`), what comes before the words that say what it is. */
+/** The beginning of the message with `--permission-prompts none`. */
 const UNATTENDED =
   "Permission for this tool use was denied. It requires approval, and this session has no approval surface — nobody " +
   "can answer a permission prompt here — so it was denied automatically. The action was NOT performed; do not claim it " +
@@ -116,15 +115,15 @@ const OWN: readonly RegExp[] = [
   /^Claude requested permissions to .*, but you haven't granted it yet\.$/s,
   /^This command requires approval$/,
   /^Execute skill: [^\n]*$/,
-  // What was said in its place when recordings of earlier versions were made.
+  // From recordings of earlier versions of claude-print.
   /^This tool use requires approval, and nobody is there to give it\.$/,
 ];
 
 /**
- * What the model is told of a call that needs a permission which nobody is there to give: the words of `claude -p`, as far
- * as they follow from the call. Of a command it says more at times: which of its parts it is, or which path.
+ * Returns the result for a call whose permission nobody can give, in the words of `claude -p`. For some commands
+ * `claude -p` also names the part or the path, which the call alone does not tell.
  *
- * @param options.unattended whether this is a run in which nobody is ever asked
+ * @param options.unattended true with `--permission-prompts none`
  */
 export function denialWords(
   { tool, input, cwd }: AskedCall,
@@ -134,17 +133,17 @@ export function denialWords(
   return unattended ? `${UNATTENDED} What required approval: ${words}` : words;
 }
 
-/** Whether an error that the model was told of a call is that nobody was there to give a permission. */
+/** Whether the result of a call says that nobody could give the permission. */
 export function isDenialWords(text: string): boolean {
   return isUnattendedDenial(text) || OWN.some((pattern) => pattern.test(text));
 }
 
-/** Whether it is that in a run in which nobody is ever asked. */
+/** Whether the result of a call is one of `--permission-prompts none`. */
 export function isUnattendedDenial(text: string): boolean {
   return text.startsWith(UNATTENDED);
 }
 
-/** Whether it is that of a command, of which `claude -p` tells why. */
+/** Whether the result of a call is that of a command, for which `claude -p` may give a reason. */
 export function isCommandDenial(text: string): boolean {
   return text === COMMAND_WORDS;
 }

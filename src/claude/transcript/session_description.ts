@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
- * What a transcript is of.
+ * Whose conversation a transcript holds.
  *
- * - `conversation`: one that a user can go on with.
- * - `background`: the same, by a Claude Code that was started for the background.
- * - `aside`: a subagent's, a teammate's or a service's.
- * - `wordless`: nobody has said anything.
+ * - `conversation`: a user's, which can be resumed
+ * - `background`: a user's, in a Claude Code that was started for the background
+ * - `aside`: a subagent's, a teammate's or a service's
+ * - `wordless`: it has no messages
  */
 export type SessionKind = "conversation" | "background" | "aside" | "wordless";
 
-/** Tells by the first line of a conversation in a transcript what it is of: all further ones say the same. */
+/** Reads the kind of a transcript from its first message. All further messages say the same. */
 export function sessionKind(lines: Iterable<string>): SessionKind {
   for (const line of lines) {
     const value = objectOf(line);
@@ -25,12 +25,12 @@ export function sessionKind(lines: Iterable<string>): SessionKind {
   return "wordless";
 }
 
-/** The title that a session's user gave it last, else the one that Claude Code made up last; undefined for none. */
+/** Returns the last title that the user gave, or else the last that Claude Code made up; undefined for none. */
 export function sessionTitle(lines: Iterable<string>): string | undefined {
   let given: string | undefined;
   let madeUp: string | undefined;
   for (const line of lines) {
-    // Only these are parsed: most lines are long, and of another type.
+    // Most lines are long and of another type, so only these are parsed.
     if (!/^\{"type":"(?:custom|ai)-title"/u.test(line)) continue;
     const { customTitle, aiTitle } = objectOf(line) ?? {};
     if (typeof customTitle === "string") given = customTitle;
@@ -39,7 +39,7 @@ export function sessionTitle(lines: Iterable<string>): string | undefined {
   return given ?? madeUp;
 }
 
-/** Whether two titles are the same to whoever types one. */
+/** Whether two titles are equal, ignoring case and surrounding space. */
 export function isSameTitle(one: string, other: string): boolean {
   return one.trim().toLowerCase() === other.trim().toLowerCase();
 }

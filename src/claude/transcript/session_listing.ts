@@ -1,25 +1,25 @@
 import type { AssistantEntry, AttachmentEntry, Entry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** What a transcript tells about the session itself: what the model was offered, and its limits. */
+/** What a transcript tells about the session: what the model was offered, and its limits. */
 export interface SessionListing {
   /**
-   * Names of the tools, as the API sees them, sorted (`api-request-shape` and `deferred_tools_delta` lines); empty where
-   * the Claude Code that wrote the transcript did not note them.
+   * Names of the tools in API requests, sorted (`api-request-shape` and `deferred_tools_delta` lines); empty for versions
+   * that do not write them.
    */
   readonly tools: readonly string[];
-  /** Those of them that the model loads later, which are on offer beside what a request names. */
+  /** The tools that the model can load later. A request does not name them. */
   readonly deferred: readonly string[];
   /** Kinds of subagent (`agent_listing_delta`). */
   readonly agents: readonly string[];
-  /** Skills that the model may start by itself (`skill_listing`), which are not all there are. */
+  /** Skills that the model may start (`skill_listing`); there can be others. */
   readonly skills: readonly string[];
   /** Extra directories (`environment`). */
   readonly additionalDirectories: readonly string[];
-  /** MCP servers that have tools or are named as pending or failed. */
+  /** MCP servers that have tools, are pending or have failed. */
   readonly mcpServers: readonly { readonly name: string; readonly status: string }[];
   readonly permissionMode: string | undefined;
-  /** The model id of the `model` attachment, and without one that of this run's first request; undefined before 2.1.330. */
+  /** The model of the `model` attachment, or else of this run's first request; undefined before 2.1.330. */
   readonly model: string | undefined;
   /** Whether this run's first request asks for fast mode (`api-request`); false before 2.1.330. */
   readonly asksFastMode: boolean;
@@ -27,12 +27,12 @@ export interface SessionListing {
   readonly maxOutputTokens: ReadonlyMap<string, number>;
 }
 
-/** Stands in the request for tools that the model loads later; not a tool. */
+/** The name in requests that stands for tools which the model can load later; not a tool. */
 export const PLACEHOLDER = "DeferredToolPlaceholder";
 
-/** What lines of a session have said about it so far. */
+/** What has been read of the session's lines so far. */
 export interface SessionNotes {
-  /** The names of tools in requests, by what the lines call a request's shape. */
+  /** The names of the tools in a request, by the hash of the request's shape. */
   readonly shapes: ReadonlyMap<unknown, readonly string[]>;
   /** The shape of this run's first request, and of the last one of earlier runs. */
   readonly shape: unknown;
@@ -42,22 +42,21 @@ export interface SessionNotes {
   readonly skills: ReadonlySet<string>;
   /** Lines that describe skills to the model. */
   readonly skillListings: readonly AttachmentEntry[];
-  /** What was said of MCP servers, by their names. */
+  /** Statuses of MCP servers, by their names. */
   readonly servers: ReadonlyMap<string, string>;
   readonly additionalDirectories: readonly string[];
   readonly permissionMode: string | undefined;
-  /** The model that an attachment names, and that of this run's first request. */
+  /** The model of the `model` attachment. */
   readonly model: string | undefined;
   readonly requested: string | undefined;
-  /** The model that has given this run's first answer, or without one the last of earlier runs. */
+  /** The model of this run's first answer, or else of the last answer of earlier runs. */
   readonly answering: string | undefined;
-  /** The model that has given this run's last answer. */
+  /** The model of this run's last answer. */
   readonly answered: string | undefined;
   readonly asksFastMode: boolean;
   readonly maxOutputTokens: ReadonlyMap<string, number>;
 }
 
-/** Nothing has been said yet. */
 export const NO_NOTES: SessionNotes = {
   shapes: new Map(),
   shape: undefined,
@@ -78,10 +77,10 @@ export const NO_NOTES: SessionNotes = {
 };
 
 /**
- * Notes what a line of a session says about it. Later lines overrule earlier ones, but the tools are those of this run's
- * first request.
+ * Adds what a line tells about the session. Later lines replace earlier ones, but the tools are those of this run's first
+ * request.
  *
- * The lines of an earlier run of a resumed session belong in, because the child does not repeat what has not changed.
+ * Lines of earlier runs count too, because the child does not repeat what has not changed.
  *
  * @param options.earlier whether an earlier run has written the line
  */
@@ -189,10 +188,10 @@ function changed(
   return after;
 }
 
-/** What is known of a session by what its lines have said. */
+/** Returns what is known of the session by its lines. */
 export function listingOf(notes: SessionNotes): SessionListing {
   const { deferred, agents, skills, additionalDirectories, permissionMode } = notes;
-  // Until this run has made a request, what was on offer last is what is known.
+  // Until this run has made a request, the last request of earlier runs tells the tools.
   const offered = notes.shapes.get(notes.shape ?? notes.earlierShape);
   const tools = new Set([...(offered ?? []), ...deferred]);
   tools.delete(PLACEHOLDER);
@@ -202,7 +201,7 @@ export function listingOf(notes: SessionNotes): SessionListing {
     if (server !== undefined) servers.set(server, "connected");
   }
   return {
-    // The deferred ones alone would pass for the whole list.
+    // The deferred tools alone are not the list.
     tools: offered === undefined ? [] : [...tools].sort(),
     deferred: [...deferred],
     agents: [...agents],
@@ -220,7 +219,7 @@ function isFast(params: unknown): boolean {
   return isJsonObject(params) && texts(params.betas).some((beta) => beta.startsWith("fast-mode-"));
 }
 
-/** Whether a line tells of a request in the session's own name, with which the tools on offer are known (2.1.330). */
+/** Whether a line is a request of the session itself, not of a subagent or helper (2.1.330). */
 export function isMainRequest(line: JsonObject): boolean {
   return line.type === "api-request" && typeof line.querySource === "string" &&
     line.querySource.startsWith("repl_main_thread");

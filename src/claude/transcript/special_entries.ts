@@ -2,27 +2,27 @@ import type { Entry, UserEntry } from "./entry.ts";
 import { isJsonObject } from "../../json_object.ts";
 
 /**
- * A goal (`/goal …`, 2.1.330): Claude Code tells the model of it, asks one at each end of a turn whether it is
- * reached, and goes on if not. It is noted in the transcript, and a session that is resumed pursues it again.
+ * The command that sets a goal (`/goal …`, 2.1.330). At the end of each turn Claude Code asks a model whether the goal is
+ * reached, and continues if it is not. The transcript keeps the goal, so a resumed session continues with it.
  */
 export const GOAL_COMMAND = "goal";
 
 const PROMPT = /^<command-name>\/goal<\//u;
-/** What the model is told in its place. */
+/** The prompt that Claude Code sends to the model in place of the command. */
 const DIRECTIVE = /^A session-scoped Stop hook is now active with condition: /u;
 
-/** Whether what somebody types sets a goal, or ends one. */
+/** Whether a typed text is the command that sets or ends a goal. */
 export function isGoalTyped(text: string): boolean {
   return /^\/goal\s/u.test(text);
 }
 
-/** Whether a prompt sets a goal, or does anything else to one. */
+/** Whether a prompt's line is that of a goal command. */
 export function isGoal(prompt: UserEntry | undefined): boolean {
   const content = prompt?.message.content;
   return typeof content === "string" && PROMPT.test(content);
 }
 
-/** Whether a line only says that a goal is set, to the user or the model. */
+/** Whether a line reports a goal to the user or the model, and asks nothing. */
 export function isOfGoal(entry: UserEntry, prompt: UserEntry | undefined): boolean {
   const { content } = entry.message;
   return isGoal(prompt) &&
@@ -30,29 +30,29 @@ export function isOfGoal(entry: UserEntry, prompt: UserEntry | undefined): boole
       (entry.meaning === "remark" && typeof content === "string" && DIRECTIVE.test(content)));
 }
 
-/** Whether the session pursues a goal after a line that tells of one; undefined for any other line. */
+/** Reads from a goal's status line whether the goal is still open; undefined for any other line. */
 export function pursuesAfter(entry: Entry): boolean | undefined {
   return entry.type === "attachment" && entry.attachment.type === "goal_status"
     ? entry.attachment["met"] === false
     : undefined;
 }
 
-/** The type of the attachment by which Claude Code notes that a hook has stopped a turn. */
+/** The type of the attachment that says that a hook has stopped a turn. */
 export const HALTED = "hook_stopped_continuation";
 
-/** What a hook of ours says that stops a turn which has made as many requests as it may. */
+/** The reason that our hook gives when it stops a turn at its limit of requests. */
 export const AT_LIMIT = "The limit of turns is reached";
 
-/** What a command says that was typed, around which Claude Code puts a tag. */
+/** The output of a typed command, in its tag. */
 const OUTPUT = /^<local-command-std(?:out|err)>([\s\S]*)<\/local-command-std(?:out|err)>$/u;
-/** What it says of a skill whose subagent nobody waits for (2.1.330). */
+/** The output of a skill that runs in the background (2.1.330). */
 const LAUNCHED = /^Running in the background as @/u;
 
 /**
- * What a line says that a typed command has said, which Claude Code has carried out by itself: in the user's name before
- * 2.1.330, and where it has compacted the conversation, otherwise in its own.
+ * Reads the output of a typed command that Claude Code runs without the model. The line is a user's before 2.1.330 and
+ * after a compaction, and a system line otherwise.
  *
- * @returns undefined for another line, and for a command that is still at work
+ * @returns undefined for other lines, and for a command that still runs
  */
 export function commandOutput(entry: Entry): string | undefined {
   const text = entry.type === "system" && entry.subtype === "local_command"
@@ -65,9 +65,9 @@ export function commandOutput(entry: Entry): string | undefined {
 }
 
 /**
- * What the model has been told of a skill, by its name; empty where it has been told nothing.
+ * Finds the description of a skill in the listings that the model was given; empty if there is none.
  *
- * A listing has a line for each skill, `- name: text`, and a text may go on in the lines that follow.
+ * A listing has an item `- name: text` for each skill. The text may continue on the next lines.
  */
 export function skillDescription(entries: readonly Entry[], name: string): string {
   let description = "";
@@ -88,11 +88,11 @@ export function skillDescription(entries: readonly Entry[], name: string): strin
 }
 
 /**
- * When the model is woken, in milliseconds since the epoch, as a line of the session tells that changes it; `never` where
- * nothing is to come any more, and undefined for every other line.
+ * Reads the time at which the child will wake the model, in milliseconds since the epoch. `never` if the line cancels the
+ * wake-up or is the wake-up itself; undefined for every other line.
  *
- * There is one such time at most: a call of `ScheduleWakeup` takes the place of the one before (2.1.330). Before that the
- * tool schedules nothing in a child.
+ * A session has at most one wake-up: each call of `ScheduleWakeup` replaces it (2.1.330). Before that version the tool
+ * schedules nothing in a child.
  */
 export function scheduledWakeup(entry: Entry): number | "never" | undefined {
   if (entry.type !== "user" || entry.isSidechain === true) return undefined;
@@ -103,11 +103,11 @@ export function scheduledWakeup(entry: Entry): number | "never" | undefined {
   return typeof scheduledFor === "number" && scheduledFor > 0 ? scheduledFor : "never";
 }
 
-/** What the model is told of a call that a hook of the caller's has put off, and by which the call is known later. */
+/** The result that the model gets for a call that the caller's hook deferred. Later runs find the call by it. */
 export const DEFERRED =
   "This call was deferred and has not been carried out: whoever goes on with the session decides on it";
 
-/** Whether a line is an answer in words that calls nothing: with such a one an agent may be done. */
+/** Whether a line is an answer with text and without a tool call. An agent can end only with such an answer. */
 export function isWords(entry: Entry): boolean {
   if (entry.type !== "assistant") return false;
   const { content } = entry.message;

@@ -1,27 +1,27 @@
 import type { ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** The tool by which the model hands over a structured answer, as `claude -p` names it. */
+/** The tool with which the model gives a structured answer, by its name in `claude -p`. */
 export const OUTPUT_TOOL = "StructuredOutput";
 
-/** The MCP server whose only tool it is here. */
+/** Our MCP server that offers the tool to the interactive Claude Code. */
 export const OUTPUT_SERVER = "claude-print";
 
-/** The tool as the interactive Claude Code names it. */
+/** The tool's name in the interactive Claude Code. */
 export const BRIDGED_OUTPUT_TOOL = `mcp__${OUTPUT_SERVER}__${OUTPUT_TOOL}`;
 
-/** What an accepted answer gives back to the model, in 2.1.330. */
+/** The tool's result for an accepted answer (2.1.330). */
 export const OUTPUT_ACCEPTED = "Structured output provided successfully";
 
-/** What the model is told when it ends its turn without such an answer, in 2.1.330. */
+/** The reminder for a turn that ends without a structured answer (2.1.330). */
 export const OUTPUT_REMINDER =
   "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. " +
   "Call this tool now.";
 
-/** How Claude Code begins what a Stop hook says to the model (2.1.330). */
+/** The beginning of a Stop hook's text for the model (2.1.330). */
 export const FEEDBACK = "Stop hook feedback:\n";
 
-/** The ids of the calls of the tool on a line. */
+/** Returns the ids of a line's calls of the tool. */
 export function outputCallsIn(entry: Entry): readonly string[] {
   if (entry.type !== "assistant") return [];
   return entry.message.content.flatMap(({ name, id }) =>
@@ -30,7 +30,7 @@ export function outputCallsIn(entry: Entry): readonly string[] {
 }
 
 /**
- * A line as `claude -p` would have it, whose tool is no server's.
+ * Rewrites a line to what `claude -p` would have written, where the tool is built in.
  *
  * @param calls the ids of all calls of the tool so far
  */
@@ -51,12 +51,12 @@ export function asOutputLine(entry: Entry, calls: ReadonlySet<string>): Entry {
   }
 }
 
-/** A block of an answer with the tool's own name. */
+/** Gives the tool its built-in name in a block of an answer. */
 export function renamedBlock<Block extends JsonObject>(block: Block): Block {
   return block["name"] === BRIDGED_OUTPUT_TOOL ? { ...block, name: OUTPUT_TOOL } : block;
 }
 
-/** Hooks speak to the model as hooks; `claude -p` reminds it in its own name. */
+/** Removes the words that mark our reminder as a hook's. `claude -p` reminds without a hook. */
 function asReminder(entry: UserEntry): UserEntry {
   const { content } = entry.message;
   const text = typeof content === "string" ? content : content.map(textOf).join("");
@@ -70,7 +70,7 @@ function isResultOf({ message: { content } }: UserEntry, calls: ReadonlySet<stri
     content.some(({ tool_use_id: id }) => typeof id === "string" && calls.has(id));
 }
 
-/** A result whose text is no list of a server's, and whose call no rule has had to allow. */
+/** Removes what a result has only because the tool is a server's: the list around its text, and the permission. */
 function asResult(entry: UserEntry): UserEntry {
   const { message, toolUseResult: given, permissionDecision: decision } = entry;
   const { reasonType: _, ...decided } = decision ?? {};
@@ -97,14 +97,14 @@ function textOf({ text }: JsonObject | ContentBlock): string {
   return typeof text === "string" ? text : "";
 }
 
-/** What the names of the tools of an MCP server begin with. */
+/** Returns the prefix of the tool names of an MCP server. */
 export function toolPrefix(server: string): string {
   return `mcp__${inToolNames(server)}__`;
 }
 
 /**
- * A name as it stands in those that the model is given: for each UTF-16 unit that they may not have there is a `_`, so two
- * for an emoji (2.1.330).
+ * Returns a name as it is in tool names: each UTF-16 unit that is not allowed there becomes `_`, so an emoji becomes two
+ * (2.1.330).
  */
 export function inToolNames(name: string): string {
   return name.split("").map((unit) => /[\w-]/u.test(unit) ? unit : "_").join("");

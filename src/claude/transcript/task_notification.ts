@@ -1,7 +1,7 @@
 import { type Entry, isPrompt } from "./entry.ts";
 import type { JsonObject } from "../../json_object.ts";
 
-/** How a task in the background ended, as Claude Code tells the model in a `<task-notification>`. */
+/** How a background task ended. Claude Code tells the model so in a `<task-notification>`. */
 export interface TaskNotification {
   readonly taskId: string;
   /** The call that started the task. */
@@ -10,23 +10,23 @@ export interface TaskNotification {
   readonly status: string;
   readonly outputFile: string | undefined;
   readonly summary: string | undefined;
-  /** A subagent's report. */
+  /** The report of a subagent. */
   readonly result: string | undefined;
-  /** What a subagent used. */
+  /** What a subagent has used. */
   readonly usage:
     | { readonly totalTokens: number; readonly toolUses: number; readonly durationMs: number }
     | undefined;
 }
 
-/** Whether a text tells the model of something that happened in the background. */
+/** Whether a text is a notification about a background task. */
 export function isNotification(text: unknown): text is string {
   return typeof text === "string" && text.startsWith("<task-notification>");
 }
 
-/** Reads a `<task-notification>`; undefined for any other text. Written by 2.1.330. */
+/** Reads a `<task-notification>` as 2.1.330 writes it; undefined for any other text. */
 export function parseTaskNotification(text: unknown): TaskNotification | undefined {
   if (!isNotification(text)) return undefined;
-  // The report is a subagent's own text, and may hold such tags itself.
+  // The report is a subagent's text, and can contain such tags.
   const [begin, end] = [text.indexOf("<result>"), text.lastIndexOf("</result>")];
   const reported = begin >= 0 && end > begin;
   const result = reported ? text.slice(begin + "<result>".length, end) : undefined;
@@ -49,7 +49,7 @@ export function parseTaskNotification(text: unknown): TaskNotification | undefin
   };
 }
 
-/** The `<task-notification>` in a line that says that the child puts one into its queue. */
+/** Reads the notification that a line says the child has put into its queue. */
 export function enqueuedNotification(
   { type, operation, content }: JsonObject,
 ): TaskNotification | undefined {
@@ -69,7 +69,7 @@ function usageOf(field: (name: string) => string | undefined): TaskNotification[
     : { totalTokens, toolUses: toolUses || 0, durationMs: durationMs || 0 };
 }
 
-/** What the prompt of a turn says that the end of a task started. */
+/** Reads the notification from the prompt of a turn that the end of a task started. */
 export function notificationIn(entry: Entry): TaskNotification | undefined {
   return isPrompt(entry) ? parseTaskNotification(entry.message.content) : undefined;
 }

@@ -13,16 +13,16 @@ import { resultText } from "./kept_entry.ts";
 import { FEEDBACK, OUTPUT_REMINDER } from "./structured_output_tool.ts";
 import { parseTaskNotification } from "./task_notification.ts";
 
-/** A tool that the model called. */
+/** A tool call of the model. */
 export interface ToolUse {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
-  /** The subagent that has made it; absent for the session itself. */
+  /** The subagent that made the call; absent for the session itself. */
   readonly agentId?: string;
 }
 
-/** What the model got back for a call. */
+/** The result of a call. */
 export interface ToolResult {
   readonly toolUseId: string;
   readonly isError: boolean;
@@ -31,14 +31,14 @@ export interface ToolResult {
   readonly entry: UserEntry;
 }
 
-/** An API error that Claude Code turned into an answer of its own. */
+/** An API error. Claude Code writes an answer with its text. */
 interface TurnError {
-  /** `rate_limit`, `authentication_failed`, …; `unknown` where Claude Code says nothing. */
+  /** `rate_limit`, `authentication_failed`, …; `unknown` if the line does not say. */
   readonly kind: string;
   readonly status: number | null;
-  /** The API's own name of the error, since 2.1.330. */
+  /** The API's name of the error, since 2.1.330. */
   readonly type: string | undefined;
-  /** Claude Code's own name, such as `usage_limit_reached`, for some errors; printed since 2.1.330. */
+  /** Claude Code's name, such as `usage_limit_reached`, for some errors since 2.1.330. */
   readonly apiError: string | undefined;
   /** When a usage limit resets, in seconds since the epoch, since 2.1.330. */
   readonly resetsAt: number | undefined;
@@ -46,44 +46,44 @@ interface TurnError {
 
 /** From one prompt to the end of the answer to it. */
 export interface Turn {
-  /** Undefined while the prompt's own line has not been seen. */
+  /** Undefined until the prompt's line has been read. */
   readonly prompt: UserEntry | undefined;
-  /** All that belong to it, the prompt's own among them. */
+  /** All lines of the turn, the prompt's included. */
   readonly lines: readonly Entry[];
   readonly sessionId: string | undefined;
   readonly version: string | undefined;
   readonly cwd: string | undefined;
-  /** The model of the last real answer, as the API names it. */
+  /** The model of the last answer by the API. */
   readonly model: string | undefined;
-  /** How many answers the API gave: distinct ids of real messages. */
+  /** How many answers the API gave. */
   readonly answers: number;
-  /** How many of them the API stopped as a refusal. */
+  /** How many answers the API stopped as a refusal. */
   readonly refusals: number;
-  /** What `claude -p` prints: the last text block, "" if the last answer ended on another block. */
+  /** The result's text: the last text block, or "" if the last answer ends with another block. */
   readonly text: string;
-  /** The last text of the turn, whatever came after it: what a turn that was cut short has to say. */
+  /** The last text of the turn, even if other blocks follow: the result of a turn that was cut off. */
   readonly textSoFar: string;
-  /** Whether the last message is a call of a tool, or its result, to which the answer is missing. */
+  /** Whether the last message is a tool call or a tool result, so that an answer is missing. */
   readonly unanswered: boolean;
   readonly stopReason: string | null;
-  /** Whether one more has left no line, because there is nothing in it. */
+  /** Set if another answer left no line because it was empty. */
   readonly unseen?: true;
-  /** The sum over all answers but one that broke off; an empty object when there was none. */
+  /** The sum of all answers without one that broke off; empty if there was none. */
   readonly usage: JsonObject;
-  /** That of the first answer; an empty object when there was none. */
+  /** The usage of the first answer; empty if there was none. */
   readonly firstUsage: JsonObject;
-  /** The sum over all answers but the last. */
+  /** The sum of all answers but the last. */
   readonly usageBefore: JsonObject;
-  /** 1 + the user lines after the prompt, as `claude -p` counts. */
+  /** 1 + the number of user lines after the prompt, as in `claude -p`. */
   readonly numTurns: number;
   readonly error: TurnError | undefined;
-  /** The end as the transcript tells it; undefined while there is no mark. An API error may leave none. */
+  /** The end that the transcript marks; undefined if it marks none, as after some API errors. */
   readonly end: "completed" | "interrupted" | "interrupted-tool" | undefined;
-  /** Which hook has stopped it: one of the end of the turn, or another one. */
+  /** Which hook stopped the turn: a Stop hook or another one. */
   readonly halted?: "stop" | "other";
-  /** Whether a hook of the end of the turn wants it to go on, which it may not any more. */
+  /** Set if a Stop hook wanted the turn to continue at its limit. */
   readonly atLimit?: true;
-  /** The id of the call that a hook of the caller's has put off, with which the turn ends. */
+  /** The id of the call that the caller's hook deferred, which ends the turn. */
   readonly deferred?: string;
   /** Milliseconds from the prompt to the last message. */
   readonly durationMs: number | undefined;
@@ -91,26 +91,26 @@ export interface Turn {
   readonly toolResults: readonly ToolResult[];
 }
 
-/** Which lines belong to an earlier run. */
+/** What tells the turns of this run apart. */
 interface TurnOptions {
   /**
    * The ids of lines that were there before the run. A resumed session starts with them; a forked
-   * one has them somewhere in the file, not always in front.
+   * one can have them anywhere in the file.
    */
   readonly known?: ReadonlySet<string>;
-  /** The ids of prompts that begin a turn, though nothing was said since the one before. */
+  /** The ids of prompts that begin a turn although the prompt before them has no answer. */
   readonly begins?: ReadonlySet<string>;
 }
 
 const SYNTHETIC_MODEL = "<synthetic>";
 
 /**
- * Folds the lines of a session into its turns, oldest first. Subagents' lines are left out.
+ * Groups the lines of a session into its turns, oldest first, without subagents' lines.
  *
- * A line belongs to the prompt it descends from, whatever the order in the file: Claude Code 2.1.168
- * and 2.1.197 now and then write the prompt after the answer. Lines without a traceable ancestor
- * count to the prompt before them. What another kind of Claude Code than the first one wrote is left
- * out: a hook or a tool may resume the session with `claude -p`, which knows nothing of that.
+ * A line belongs to the prompt that it descends from, whatever their order in the file: Claude Code 2.1.168 and 2.1.197
+ * wrote some prompts after their answers. A line without a known ancestor belongs to the prompt before it. Lines of
+ * another kind of Claude Code than the first line's are left out: a hook or a tool may have resumed the session with
+ * `claude -p`.
  */
 export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): readonly Turn[] {
   const parents = new Map<string, string | null | undefined>();
@@ -137,7 +137,7 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
     const path: string[] = [];
     let at: string | null | undefined = uuid;
     while (at && !found.has(at)) {
-      // Who comes by again goes round in a circle.
+      // A line that is met again is its own ancestor.
       found.set(at, undefined);
       path.push(at);
       at = parents.get(at);
@@ -167,8 +167,8 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
 type Group<Line> = readonly [UserEntry | undefined, readonly Line[]];
 
 /**
- * Takes prompts that were asked together for one: what waits when a turn ends makes up the next one, a line each. The
- * ends of tasks are prompts of their own.
+ * Joins prompts that make one turn: messages that wait when a turn ends are the next turn together, each with its own
+ * line. The end of a task is always a turn of its own.
  */
 function withJoined<Line extends Entry>(
   groups: Iterable<Group<Line>>,
@@ -186,13 +186,13 @@ function withJoined<Line extends Entry>(
   return joined;
 }
 
-/** Whether a turn is the end of a task of which the model is told together with the next one's: nothing answers it. */
+/** Whether a turn is the end of a task without an answer: the model gets it together with the next turn's prompt. */
 export function isJoinedEnd({ prompt, answers, error, end }: Turn): boolean {
   return prompt !== undefined && answers === 0 && error === undefined && end === undefined &&
     parseTaskNotification(prompt.message.content) !== undefined;
 }
 
-/** Whether a line is the prompt of somebody who asks. */
+/** Whether a line is a prompt that is not the end of a task. */
 function isAsked(entry: Entry | undefined): boolean {
   return entry !== undefined && isPrompt(entry) &&
     parseTaskNotification(entry.message.content) === undefined;
@@ -217,7 +217,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const halted = halt === undefined ? undefined : isOfStop(halt) ? "stop" : "other";
   const messages = entries.filter(isMessage);
   const lastMessage = messages.at(-1);
-  // What ends the turn by a hook of others' does so at the limit, too, whatever further ones want.
+  // A Stop hook of the user's that stops the turn wins over one that wants to continue at the limit.
   const isRefused = isFeedback(lastMessage);
   const atLimit = halted !== "stop" && isRefused && entries.some(isAtLimit);
   const deferred = halted !== undefined
@@ -240,7 +240,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     answers: all.length,
     refusals,
     ...(unseen ? { unseen } : {}),
-    // What a hook wants that does not have its way is the last that is said: no answer.
+    // The last line is the wish of a hook that was overruled, which is no answer.
     text: halted === "stop" && isRefused ? "" : textIn(lastBlock) ?? "",
     textSoFar: lastTextIn(assistants) ?? "",
     unanswered: lastMessage?.type === "assistant"
@@ -274,7 +274,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   };
 }
 
-/** The latest of some answers: of those that are dated alike, or not at all, the last. */
+/** Returns the answer with the latest timestamp; the last one if timestamps are equal or missing. */
 function latestOf(answers: readonly AssistantEntry[]): AssistantEntry | undefined {
   let latest: AssistantEntry | undefined;
   let latestTime: number | undefined;
@@ -310,7 +310,7 @@ function isMessage(entry: Entry): entry is AssistantEntry | UserEntry {
   return entry.type === "user" || entry.type === "assistant";
 }
 
-/** Whether a line says that a hook has stopped the turn, and not one of ours at the end. */
+/** Whether a line says that a hook has stopped the turn, other than our hook at the limit. */
 function isHalt(entry: Entry): entry is AttachmentEntry {
   return entry.type === "attachment" && entry.attachment.type === HALTED && !isAtLimit(entry);
 }
@@ -331,7 +331,7 @@ function isFeedback(entry: Entry | undefined): boolean {
   return text.startsWith(FEEDBACK) || text === OUTPUT_REMINDER;
 }
 
-/** Whether a line is what a call has come to that was put off, of which `claude -p` says and counts nothing. */
+/** Whether a line is the result of a deferred call, which `claude -p` does not print or count. */
 export function isDeferral(entry: UserEntry): boolean {
   const { content } = entry.message;
   return typeof content !== "string" &&
@@ -373,7 +373,7 @@ function millisecondsOf(timestamp: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** The calls that a line of an answer holds. */
+/** Returns the tool calls of an answer's line. */
 export function callsOf({ content }: AssistantEntry["message"]): readonly ToolUse[] {
   const calls: ToolUse[] = [];
   for (const { type, id, name, input } of content) {
@@ -399,8 +399,8 @@ function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
 }
 
 /**
- * Whether a line is what Claude Code adds to a prompt for the model: the text that a slash command made out of it, a
- * skill that it brings along, or where its images were. In `claude -p` that is neither a frame nor a turn of its own (2.1.330).
+ * Whether Claude Code added a line to a prompt: the text that a slash command expands to, a skill, or the paths of its
+ * images. `claude -p` does not print or count such lines (2.1.330).
  */
 export function isAddedToPrompt(entry: Entry, prompt: UserEntry | undefined): boolean {
   if (entry.type !== "user") return false;
@@ -412,7 +412,7 @@ export function isAddedToPrompt(entry: Entry, prompt: UserEntry | undefined): bo
     prompt.message.content.startsWith("<command-");
 }
 
-/** Whether a line is of a skill that Claude Code brings along with a prompt by itself, as ultracode does (2.1.330). */
+/** Whether a line is a skill that Claude Code adds by itself, as for ultracode (2.1.330). */
 function isBroughtSkill({ message: { content }, ...line }: UserEntry): boolean {
   return line["turnCompanion"] === true && line["sourceToolUseID"] === undefined &&
     (typeof content !== "string" || content.startsWith("<command-message>"));
@@ -423,25 +423,25 @@ function isImageSource({ message: { content } }: UserEntry): boolean {
     content.every(({ text }) => typeof text === "string" && text.startsWith("[Image: source: "));
 }
 
-/** What lines of a turn say of its answers beside those. */
+/** What Claude Code's remarks tell of a turn's answers. */
 interface ToldAnswers {
-  /** How many were refused, with those that have left no line. */
+  /** How many answers were refused, including those without a line. */
   readonly refusals: number;
-  /** Whether one has left no line. */
+  /** Whether an answer has no line. */
   readonly unseen: boolean;
-  /** The last line by which the model is told that it has said nothing. */
+  /** The last remark that an answer was empty. */
   readonly nudge: UserEntry | undefined;
 }
 
-/** What Claude Code says to the model of the answer before: that it was refused, said nothing, or was too long. */
+/** Remarks to the model about its last answer: it was refused, empty or too long. */
 const REFUSED = "Your response above was stopped by a safety classifier";
 const NOTHING_SAID = "[Your previous response had no visible output.";
 const TOO_LONG = "Output token limit hit.";
 
 /**
- * @param answers those that have lines
- * @param options.followers what the model was told in the turn
- * @param options.last the last answer, or what stands in the place of one
+ * @param answers the answers that have lines
+ * @param options.followers the user lines after the prompt
+ * @param options.last the last answer, or Claude Code's line in its place
  */
 function toldAnswers(
   answers: readonly AssistantEntry[],
@@ -455,7 +455,7 @@ function toldAnswers(
   const stoppedBy = (reason: string) =>
     answers.filter(({ message }) => message.stop_reason === reason).length;
   const nudge = said(NOTHING_SAID).at(-1);
-  // The model is told of a refusal and goes on, once; the last one has words of Claude Code's in its place.
+  // After a refusal the model gets a remark and one more try. The last refusal has a line of Claude Code in its place.
   const isLast = last?.isApiErrorMessage === true && last.message.stop_reason === "refusal";
   const [refused, toldRefused] = [stoppedBy("refusal"), said(REFUSED).length + (isLast ? 1 : 0)];
   return {
