@@ -31,7 +31,7 @@ export interface FrameContext {
 }
 
 /** The call that started a subagent: `agent-<id>.meta.json` beside its transcript says it. */
-interface SubagentContext {
+export interface SubagentContext {
   readonly toolUseId: string;
   readonly agentId?: string;
   readonly type?: string;

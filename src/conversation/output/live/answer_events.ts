@@ -1,170 +1,170 @@
-import { begin } from "../telling/beginning.ts";
+import { emitInit } from "../telling/beginning.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
-import {
-  and,
-  type FramesState,
-  type Told,
-  told,
-  withIds,
-  withStreamed,
-} from "../telling/frames_state.ts";
+import { type FramesState, newUuid, type OutputStep } from "../telling/frames_state.ts";
 import {
   NO_PARTS,
   type OpenAnswer,
   type PartialState,
   takeText,
 } from "../telling/partial_state.ts";
-import { forgetRequest, sayAbandoned, sayEvent, tellRequest } from "./stream_frames.ts";
+import {
+  emitRequestStatus,
+  emitStreamBreak,
+  emitStreamEvent,
+  forgetRequest,
+  recordStreamed,
+} from "./stream_frames.ts";
 import type { ContentBlock } from "../../../claude/transcript/entry.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
 
-/** A late hook is late by milliseconds: no more messages than these can be emitted in that time. */
+/** A hook is late by milliseconds: in that time the model gives fewer answers than this. */
 const MOST_CLOSED = 64;
 
-/** Begins an answer: with the id of the API where it is known. */
+/** Opens an answer with `message_start`. The answer has a made-up id where the API's is not known yet. */
 export function startAnswer(
-  state: FramesState,
+  step: OutputStep,
   { model, apiId, displayId, usage = {} }: {
     readonly model: string;
     readonly apiId?: string;
     readonly displayId?: string;
     readonly usage?: Readonly<Record<string, unknown>>;
   },
-): Told {
-  return and(and(begin(state), tellRequest), (state) => {
-    const { state: next, made } = withIds(
-      state,
-      (newUuid) => apiId ?? `msg_${newUuid().replaceAll("-", "")}`,
-    );
-    const open: OpenAnswer = {
-      id: made,
+): void {
+  emitInit(step);
+  emitRequestStatus(step);
+  const id = apiId ?? `msg_${newUuid(step).replaceAll("-", "")}`;
+  recordStreamed(step, id);
+  updatePartial(step, {
+    open: {
+      id,
       ...(apiId === undefined ? {} : { apiId }),
       ...(displayId === undefined ? {} : { displayId }),
       text: "",
       shown: 0,
       blocks: 0,
-    };
-    const begun = changed(withStreamed(next, made), { open, returned: new Set() });
-    return sayOpen(begun, {
-      type: "message_start",
-      message: {
-        id: made,
-        type: "message",
-        role: "assistant",
-        model,
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        // What is known of it is told with `message_delta`.
-        usage: {
-          input_tokens: 0,
-          cache_creation_input_tokens: 0,
-          cache_read_input_tokens: 0,
-          output_tokens: 0,
-          ...usage,
-        },
+    },
+    returned: new Set(),
+  });
+  emitEvent(step, {
+    type: "message_start",
+    message: {
+      id,
+      type: "message",
+      role: "assistant",
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      // The final counts come with `message_delta`.
+      usage: {
+        input_tokens: 0,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        output_tokens: 0,
+        ...usage,
       },
-    });
+    },
   });
 }
 
-/** Tells more text of the answer that is open. */
-export function tellDelta(before: FramesState, text: string): Told {
-  const begun = isWriting(before) ? told(before) : startText(before);
-  return and(begun, (state) => {
-    const open = state.partial?.open;
-    if (open?.writing === undefined) return told(state);
-    const next = withOpen(state, { ...open, text: open.text + text });
-    return sayDelta(next, { index: open.writing, delta: { type: "text_delta", text } });
-  });
+/** Emits more text of the open answer. */
+export function emitText(step: OutputStep, text: string): void {
+  if (!isWriting(step.state)) startText(step);
+  const open = step.state.partial?.open;
+  if (open?.writing === undefined) return;
+  updatePartial(step, { open: { ...open, text: open.text + text } });
+  emitDelta(step, open.writing, { type: "text_delta", text });
 }
 
-/** Whether a text of the answer is open. */
+/** Whether the open answer has an open text block. */
 export function isWriting({ partial }: FramesState): boolean {
   return partial?.open?.writing !== undefined;
 }
 
-/** Begins a text. */
-export function startText(state: FramesState): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
-  return startBlock(
-    withOpen(state, { ...open, writing: open.blocks }),
-    { type: "text", text: "" },
-  );
+/** Opens a text block. */
+export function startText(step: OutputStep): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
+  updatePartial(step, { open: { ...open, writing: open.blocks } });
+  startBlock(step, { type: "text", text: "" });
 }
 
-/** Ends the text that is open, if one is. */
-export function endText(state: FramesState): Told {
-  const open = state.partial?.open;
-  if (open?.writing === undefined) return told(state);
-  return stopBlock(withOpen(state, { ...open, writing: undefined }), open.writing);
+/** Ends the open text block, if there is one. */
+export function endText(step: OutputStep): void {
+  const open = step.state.partial?.open;
+  if (open?.writing === undefined) return;
+  updatePartial(step, { open: { ...open, writing: undefined } });
+  stopBlock(step, open.writing);
 }
 
-/** Tells a block that is known whole, with its frame before its end. */
-export function tellWhole(
-  state: FramesState,
-  { block, deltas, show }: {
-    readonly block: ContentBlock;
+/** Emits all events of a block that is complete, and its `assistant` frame before the last of them. */
+export function emitBlock(
+  step: OutputStep,
+  { start, deltas, emitFrame }: {
+    /** The block without what the deltas add. */
+    readonly start: ContentBlock;
     readonly deltas: readonly Readonly<Record<string, unknown>>[];
-    readonly show: (state: FramesState) => Told;
+    readonly emitFrame: () => void;
   },
-): Told {
-  const index = state.partial?.open?.blocks ?? 0;
-  const written = deltas.reduce(
-    (said, delta) => and(said, (state) => sayDelta(state, { index, delta })),
-    startBlock(state, block),
-  );
-  return and(and(written, show), (state) => stopBlock(state, index));
+): void {
+  const index = step.state.partial?.open?.blocks ?? 0;
+  startBlock(step, start);
+  for (const delta of deltas) emitDelta(step, index, delta);
+  emitFrame();
+  stopBlock(step, index);
 }
 
-function startBlock(state: FramesState, block: ContentBlock): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
+function startBlock(step: OutputStep, block: ContentBlock): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
   const { blocks: index } = open;
-  return sayOpen(
-    withOpen(state, { ...open, blocks: index + 1 }),
-    { type: "content_block_start", index, content_block: block },
-  );
+  updatePartial(step, { open: { ...open, blocks: index + 1 } });
+  emitEvent(step, { type: "content_block_start", index, content_block: block });
 }
 
-function sayDelta(
-  state: FramesState,
-  told: { readonly index: number; readonly delta: Readonly<Record<string, unknown>> },
-): Told {
-  return sayOpen(state, { type: "content_block_delta", ...told });
+function emitDelta(
+  step: OutputStep,
+  index: number,
+  delta: Readonly<Record<string, unknown>>,
+): void {
+  emitEvent(step, { type: "content_block_delta", index, delta });
 }
 
-function stopBlock(state: FramesState, index: number): Told {
-  return sayOpen(state, { type: "content_block_stop", index });
+function stopBlock(step: OutputStep, index: number): void {
+  emitEvent(step, { type: "content_block_stop", index });
 }
 
-/** Ends an answer as the API does. */
-export function endAnswer(state: FramesState): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
-  const events = endOf(open);
-  if (events.length === 0) return abandon(state);
-  const rests = open.last?.message.stop_reason === "end_turn";
-  return and(tellEvents(state, events), (state) => told(changed(close(state, open), { rests })));
+/** Ends the open answer as the API does, or breaks it off where its stop reason is not known. */
+export function endAnswer(step: OutputStep): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
+  const events = endEvents(open);
+  if (events.length === 0) {
+    breakOffAnswer(step);
+    return;
+  }
+  endText(step);
+  for (const event of events) emitEvent(step, event);
+  close(step, open);
+  updatePartial(step, { rests: open.last?.message.stop_reason === "end_turn" });
 }
 
-/** Tells how an answer ends, as far as that comes before the result of the structured one which it gives. */
-export function endBeforeOutput(state: FramesState): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
-  const events = endOf(open).filter(({ type }) => type !== "message_stop");
-  return and(tellEvents(state, events), (state) => {
-    const { open } = state.partial ?? NO_PARTS;
-    return told(
-      open === undefined || events.length === 0 ? state : withOpen(state, { ...open, ends: true }),
-    );
-  });
+/** Emits the end of an answer without `message_stop`, which comes after the result of its structured answer. */
+export function endBeforeOutput(step: OutputStep): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
+  const events = endEvents(open).filter(({ type }) => type !== "message_stop");
+  endText(step);
+  for (const event of events) emitEvent(step, event);
+  const ended = step.state.partial?.open;
+  if (ended !== undefined && events.length > 0) {
+    updatePartial(step, { open: { ...ended, ends: true } });
+  }
 }
 
-/** The events with which an answer ends that have not been told; none where it is not known how it ends. */
-function endOf({ last, ends }: OpenAnswer): readonly StreamEvent[] {
+/** The events with which an answer ends and which have not been emitted; none where its stop reason is not known. */
+function endEvents({ last, ends }: OpenAnswer): readonly StreamEvent[] {
   const { message } = last ?? {};
   const reason = message?.stop_reason;
   if (typeof reason !== "string") return [];
@@ -180,68 +180,62 @@ function endOf({ last, ends }: OpenAnswer): readonly StreamEvent[] {
   ];
 }
 
-function tellEvents(state: FramesState, events: readonly StreamEvent[]): Told {
-  return events.reduce(
-    (said, event) => and(said, (state) => sayOpen(state, event)),
-    endText(state),
-  );
-}
-
-/** Where a request was answered, the API says at the beginning, and Claude Code notes an empty name where it does not. */
+/** The API gives `inference_geo` with `message_start` alone. */
 function deltaUsage(usage: JsonObject | null | undefined): JsonObject {
   const { inference_geo: _, ...others } = apiUsage(usage);
   return others;
 }
 
-/** Ends an answer that breaks off; the stream says where. */
-export function abandon(state: FramesState): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
-  const stopped = and(
-    endText(state),
-    (state) => sayAbandoned(state, { of: open.id, at: state.partial?.open?.blocks ?? 0 }),
-  );
-  return and(stopped, (state) => told(close(state, open)));
+/** Ends the open answer where it broke off. */
+export function breakOffAnswer(step: OutputStep): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
+  endText(step);
+  emitStreamBreak(step, {
+    messageId: open.id,
+    blockIndex: step.state.partial?.open?.blocks ?? 0,
+  });
+  close(step, open);
 }
 
-/** Nothing more is told of an answer, even if hooks tell of it later. */
-function close(state: FramesState, { displayId, text }: OpenAnswer): FramesState {
-  const { open: _, ...partial } = state.partial ?? NO_PARTS;
-  const next: FramesState = forgetRequest({ ...state, partial });
-  if (displayId !== undefined) return closed(next, displayId);
-  if (text === "") return next;
+/** Forgets the open answer. A hook that is late may still report its text, which is then ignored. */
+function close(step: OutputStep, { displayId, text }: OpenAnswer): void {
+  const { open: _, ...partial } = step.state.partial ?? NO_PARTS;
+  step.update({ partial });
+  forgetRequest(step);
+  if (displayId !== undefined) {
+    forgetDisplayed(step, displayId);
+    return;
+  }
+  if (text === "") return;
   const [first] = partial.displayed;
-  const isFirst = first !== undefined && areOneText(text, takeText(first).texts.join(""));
-  if (isFirst) return closed(next, first.id);
-  return changed(next, { unheard: [...partial.unheard, text].slice(-MOST_CLOSED) });
+  if (first !== undefined && areSameText(text, takeText(first).texts.join(""))) {
+    forgetDisplayed(step, first.id);
+  } else {
+    updatePartial(step, { unheard: [...partial.unheard, text].slice(-MOST_CLOSED) });
+  }
 }
 
-/** Forgets a message that a hook tells of, and whatever a hook that is late still tells of it. */
-export function closed(state: FramesState, displayId: string): FramesState {
-  const { displayed, closed } = state.partial ?? NO_PARTS;
-  return changed(state, {
+/** Forgets a message that hooks report, and ignores what late hooks still report of it. */
+export function forgetDisplayed(step: OutputStep, displayId: string): void {
+  const { displayed, closed } = step.state.partial ?? NO_PARTS;
+  updatePartial(step, {
     displayed: displayed.filter(({ id }) => id !== displayId),
     closed: [...closed, displayId].slice(-MOST_CLOSED),
   });
 }
 
-/** Whether one of two texts begins with the other. */
-export function areOneText(one: string, other: string): boolean {
+/** Whether one of two texts begins with the other: hooks and lines may know only a part. */
+export function areSameText(one: string, other: string): boolean {
   return one.length < other.length ? other.startsWith(one) : one.startsWith(other);
 }
 
-function sayOpen(state: FramesState, event: StreamEvent): Told {
-  return sayEvent(state, { event, of: state.partial?.open?.id });
+function emitEvent(step: OutputStep, event: StreamEvent): void {
+  emitStreamEvent(step, event, { messageId: step.state.partial?.open?.id });
 }
 
-/** With other things remembered, where answers are said as they are written. */
-export function changed(state: FramesState, change: Partial<PartialState>): FramesState {
-  return state.partial === undefined
-    ? state
-    : { ...state, partial: { ...state.partial, ...change } };
-}
-
-/** With an answer that is open. */
-export function withOpen(state: FramesState, open: OpenAnswer): FramesState {
-  return changed(state, { open });
+/** Changes the state of partial messages, where they are wanted. */
+export function updatePartial(step: OutputStep, changes: Partial<PartialState>): void {
+  const { partial } = step.state;
+  if (partial !== undefined) step.update({ partial: { ...partial, ...changes } });
 }

@@ -3,7 +3,7 @@ import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry
 import { isJsonObject } from "../../../json_object.ts";
 import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
-import { begin } from "../telling/beginning.ts";
+import { emitInit } from "../telling/beginning.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import {
   type ExactState,
@@ -12,364 +12,391 @@ import {
   type StreamedAnswer,
   type StreamPart,
 } from "../telling/exact_state.ts";
-import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
+import { asOldOutput, type FramesState, type OutputStep } from "../telling/frames_state.ts";
 import { hearFirsts } from "../telling/heard_firsts.ts";
-import { standsInPlace } from "./partial_messages.ts";
+import { replacesAnswer } from "./partial_messages.ts";
 import {
+  emitRequestStatus,
+  emitRetry,
+  emitStreamBreak,
+  emitStreamEvent,
   forgetRequest,
-  isOfOutput,
-  sayAbandoned,
-  sayEvent,
-  tellAgain,
-  tellRequest,
+  holdsOutputResult,
+  recordStreamed,
 } from "./stream_frames.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
-import { say } from "../telling/saying.ts";
+import { emitAfterInit } from "../telling/saying.ts";
 import { askedBy, systemFrame } from "../frames/frame_context.ts";
 
-/** Takes a part of the API's stream. */
-export function hearStream(
-  state: FramesState,
+/** Receives a part of the API's stream, from the relay. */
+export function receiveStreamPart(
+  step: OutputStep,
   input: Extract<Input, { readonly type: "stream" }>,
-): FramesState {
-  const { exact, heard } = state;
+): void {
+  const { exact, heard } = step.state;
   if (exact === undefined) {
-    return heard === undefined ? state : { ...state, heard: hearFirsts(heard, input) };
+    if (heard !== undefined) step.update({ heard: hearFirsts(heard, input) });
+    return;
   }
   const { at, request, part } = input;
   const { waiting, askedAt, limits } = exact;
   if (part.kind === "limits") {
-    return part.limits === undefined
-      ? changed(state, { toldLimits: undefined })
-      : changed(state, { limits: new Map(limits).set(request, part.limits) });
+    updateExact(
+      step,
+      part.limits === undefined
+        ? { toldLimits: undefined }
+        : { limits: new Map(limits).set(request, part.limits) },
+    );
+    return;
   }
-  return changed(state, {
-    waiting: [...waiting, { at, request, part }],
-    ...(part.kind === "request" ? { askedAt: new Map(askedAt).set(request, at) } : {}),
-    ...(part.kind === "request" && part.offer !== undefined ? { offer: part.offer } : {}),
-  });
+  updateExact(step, { waiting: [...waiting, { at, request, part }] });
+  if (part.kind !== "request") return;
+  updateExact(step, { askedAt: new Map(askedAt).set(request, at) });
+  if (part.offer !== undefined) updateExact(step, { offer: part.offer });
 }
 
-/** Takes word of a request that is made again: it comes after all that has been heard before. */
-export function hearRetry(state: FramesState, retry: ApiRetry): FramesState {
-  const { waiting } = state.exact ?? NO_STREAM;
-  return changed(state, { waiting: [...waiting, { retry }] });
+/** Receives that a request is made again. The retry comes after all parts that were received before. */
+export function receiveRetry(step: OutputStep, retry: ApiRetry): void {
+  updateExact(step, { waiting: [...streamOf(step.state).waiting, { retry }] });
 }
 
-/** Tells what has been heard, as far as everything before it has been told. */
-export function tellStream(before: FramesState): Told {
-  const first = before.exact?.waiting[0];
-  if (before.exact === undefined || first === undefined) return told(before);
-  if (!isTime(before, first)) return told(before);
-  const state = changed(before, { waiting: before.exact.waiting.slice(1) });
-  return and(tellPart(state, first), tellStream);
+/** Emits the parts that were received, until one belongs after a line that has not been emitted. */
+export function emitStream(step: OutputStep): void {
+  for (let part = nextPart(step.state); part !== undefined; part = nextPart(step.state)) {
+    updateExact(step, { waiting: streamOf(step.state).waiting.slice(1) });
+    emitPart(step, part);
+  }
 }
 
 /**
- * Whether a part can be told. What begins a turn, what the model is told, and the frames of the answer before are in
- * lines that may still have to be read.
+ * The next part, if it can be emitted. Lines that may not have been read yet hold the beginning of the turn, what the
+ * model was told, and the frames of the answer before.
  */
-function isTime(state: FramesState, heard: HeardPart): boolean {
-  const { open, calls, fresh } = state.exact ?? NO_STREAM;
-  if (isRetry(heard) ? open?.over === "broken" : open?.request === heard.request) return true;
-  const isEarly = !state.begun || state.rested || state.version === undefined;
-  return !isEarly && open === undefined && calls.size === 0 && fresh;
+function nextPart({ exact, begun, rested, version }: FramesState): HeardPart | undefined {
+  const { waiting: [part], open, calls, fresh } = exact ?? NO_STREAM;
+  if (part === undefined) return undefined;
+  const goesOn = isRetry(part) ? open?.over === "broken" : open?.request === part.request;
+  const isEarly = !begun || rested || version === undefined;
+  const isFirst = !isEarly && open === undefined && calls.size === 0 && fresh;
+  return goesOn || isFirst ? part : undefined;
 }
 
-function isRetry(heard: HeardPart): heard is Exclude<HeardPart, StreamPart> {
-  return "retry" in heard;
+function isRetry(part: HeardPart): part is Exclude<HeardPart, StreamPart> {
+  return "retry" in part;
 }
 
-function tellPart(state: FramesState, heard: HeardPart): Told {
-  if (isRetry(heard)) {
-    // Nothing comes of an answer that broke off, and of its calls.
-    const dropped = state.exact?.open === undefined ? state : changed(state, { calls: new Set() });
-    return and(close(dropped), (state) => tellAgain(state, heard.retry));
+function emitPart(step: OutputStep, received: HeardPart): void {
+  if (isRetry(received)) {
+    // The calls of an answer that broke off are never made.
+    if (streamOf(step.state).open !== undefined) updateExact(step, { calls: new Set() });
+    close(step);
+    emitRetry(step, received.retry);
+    return;
   }
-  const { at, request, part } = heard;
-  const { askedAt } = state.exact ?? NO_STREAM;
+  const { request, part } = received;
   switch (part.kind) {
     case "request":
-      return tellRequest(state);
-    case "event":
-      return tellEvent(state, { at, request, event: part.event as StreamEvent });
-    case "end": {
-      const others = new Map(askedAt);
-      others.delete(request);
-      const next = changed(state, { askedAt: others });
-      const { open } = next.exact ?? NO_STREAM;
-      return open?.request === request && open.over === undefined
-        ? release(broken(next, open))
-        : told(next);
+      return emitRequestStatus(step);
+    case "event": {
+      const event = part.event as StreamEvent;
+      return emitEvent(step, { at: received.at, request, event });
     }
+    case "end":
+      return endRequest(step, request);
   }
 }
 
-function tellEvent(
-  before: FramesState,
-  { at, request, event }: {
-    readonly at: number;
-    readonly request: number;
-    readonly event: StreamEvent;
-  },
-): Told {
-  const { open, askedAt, calls } = before.exact ?? NO_STREAM;
-  const state = open?.request === request ? timed(before, { at, event }) : before;
+/** Ends a request whose response is over. An answer that is still open then has broken off. */
+function endRequest(step: OutputStep, request: number): void {
+  const { open, askedAt } = streamOf(step.state);
+  const others = new Map(askedAt);
+  others.delete(request);
+  updateExact(step, { askedAt: others });
+  if (open?.request === request && open.over === undefined) breakOff(step, open);
+}
+
+/** An event of the API's stream. */
+interface TimedEvent {
+  /** Milliseconds from the start of the child. */
+  readonly at: number;
+  readonly request: number;
+  readonly event: StreamEvent;
+}
+
+function emitEvent(step: OutputStep, timed: TimedEvent): void {
+  const { open } = streamOf(step.state);
+  const { request, event } = timed;
+  if (open?.request === request) recordTimes(step, timed);
   if (event.type === "message_start") {
-    const { message } = event;
-    const id = isJsonObject(message) && typeof message["id"] === "string" ? message["id"] : "";
-    const asked = askedAt.get(request);
-    const times = state.exact?.times ??
-      (asked === undefined ? undefined : { askedAt: asked, begunAt: at });
-    const next = withOpen(withStreamed(changed(state, { times }), id), {
-      request,
-      id,
-      begun: 0,
-      ended: 0,
-      shown: 0,
-      tail: [],
-    });
-    return and(tellRequest(next), (state) =>
-      sayOpen(
-        state,
-        event,
-        asked === undefined ? {} : { ttft_ms: Math.max(0, Math.round(at - asked)) },
-      ));
+    emitMessageStart(step, timed);
+    return;
   }
-  if (open?.request !== request || open.over !== undefined) return told(state);
+  if (open?.request !== request || open.over !== undefined) return;
+  const tail = [...open.tail, event];
   switch (event.type) {
     case "ping":
-      return told(state);
-    case "content_block_start": {
-      const { type, id, name } = isJsonObject(event["content_block"]) ? event["content_block"] : {};
-      const isCall = type === "tool_use" && typeof id === "string";
-      const next = isCall ? changed(state, { calls: new Set([...calls, id]) }) : state;
-      const output = isCall && name === OUTPUT_TOOL && state.outputCalls !== undefined
-        ? { output: id }
-        : {};
-      return and(
-        flush(withOpen(next, { ...open, ...output, begun: open.begun + 1 })),
-        (state) => sayOpen(changed(state, { thought: 0 }), event),
-      );
-    }
+      return;
+    case "content_block_start":
+      return emitBlockStart(step, open, event);
     case "content_block_stop":
-      return release(
-        withOpen(state, { ...open, ended: open.ended + 1, tail: [...open.tail, event] }),
-      );
+      updateExact(step, { open: { ...open, ended: open.ended + 1, tail } });
+      return release(step);
     case "message_delta":
-      return told(withOpen(state, { ...open, tail: [...open.tail, event] }));
+      return updateExact(step, { open: { ...open, tail } });
     case "message_stop":
-      return release(withOpen(state, { ...open, tail: [...open.tail, event], over: "whole" }));
+      updateExact(step, { open: { ...open, tail, over: "whole" } });
+      return release(step);
     case "error":
-      return release(broken(state, open));
+      return breakOff(step, open);
     default:
-      return and(
-        and(flush(state), (state) => tellThinking(state, event)),
-        (state) => sayOpen(state, event),
-      );
+      flush(step);
+      emitThinkingTokens(step, event);
+      emitOpenEvent(step, event);
   }
 }
 
-/** Notes when the first block of the first answer began, and when it was whole. */
-function timed(
-  state: FramesState,
-  { at, event: { type } }: { readonly at: number; readonly event: StreamEvent },
-): FramesState {
-  const { times } = state.exact ?? NO_STREAM;
-  if (times === undefined) return state;
+function emitMessageStart(step: OutputStep, { at, request, event }: TimedEvent): void {
+  const { askedAt, times } = streamOf(step.state);
+  const { message } = event;
+  const id = isJsonObject(message) && typeof message["id"] === "string" ? message["id"] : "";
+  const asked = askedAt.get(request);
+  recordStreamed(step, id);
+  updateExact(step, {
+    times: times ?? (asked === undefined ? undefined : { askedAt: asked, begunAt: at }),
+    open: { request, id, begun: 0, ended: 0, shown: 0, tail: [] },
+  });
+  emitRequestStatus(step);
+  emitOpenEvent(
+    step,
+    event,
+    asked === undefined ? {} : { ttft_ms: Math.max(0, Math.round(at - asked)) },
+  );
+}
+
+function emitBlockStart(step: OutputStep, open: StreamedAnswer, event: StreamEvent): void {
+  const { type, id, name } = isJsonObject(event["content_block"]) ? event["content_block"] : {};
+  const call = type === "tool_use" && typeof id === "string" ? id : undefined;
+  const givesOutput = name === OUTPUT_TOOL && step.state.outputCalls !== undefined;
+  if (call !== undefined) {
+    updateExact(step, { calls: new Set([...streamOf(step.state).calls, call]) });
+  }
+  updateExact(step, {
+    open: {
+      ...open,
+      ...(call !== undefined && givesOutput ? { output: call } : {}),
+      begun: open.begun + 1,
+    },
+  });
+  flush(step);
+  updateExact(step, { thought: 0 });
+  emitOpenEvent(step, event);
+}
+
+/** Records when the first block of the turn's first answer began, and when it was complete. */
+function recordTimes(step: OutputStep, { at, event: { type } }: TimedEvent): void {
+  const { times } = streamOf(step.state);
+  if (times === undefined) return;
   if (type === "content_block_start" && times.contentAt === undefined) {
-    return changed(state, { times: { ...times, contentAt: at } });
+    updateExact(step, { times: { ...times, contentAt: at } });
+  } else if (type === "content_block_stop" && times.wholeAt === undefined) {
+    updateExact(step, { times: { ...times, wholeAt: at } });
   }
-  return type === "content_block_stop" && times.wholeAt === undefined
-    ? changed(state, { times: { ...times, wholeAt: at } })
-    : state;
 }
 
-/** Says how much has been thought, ahead of the thoughts. */
-function tellThinking(state: FramesState, event: StreamEvent): Told {
-  const { estimate, said } = thinkingEstimate((state.exact ?? NO_STREAM).thought, event);
-  const next = changed(state, { thought: estimate });
-  if (said === undefined) return told(next);
-  const { user_message_uuid } = askedBy(state);
-  return say(next, (context) => [
+/** Emits how much has been thought, before the thoughts. */
+function emitThinkingTokens(step: OutputStep, event: StreamEvent): void {
+  const { estimate, said } = thinkingEstimate(streamOf(step.state).thought, event);
+  updateExact(step, { thought: estimate });
+  if (said === undefined) return;
+  const { user_message_uuid } = askedBy(step.state);
+  emitAfterInit(step, (context) => [
     systemFrame("thinking_tokens", { ...said, user_message_uuid }, context),
   ]);
 }
 
-/** The stream of an answer breaks off: a block under way ends there, and the stream says where. */
-function broken(state: FramesState, open: StreamedAnswer): FramesState {
+/** Marks an answer as broken off. A block under way ends there. */
+function breakOff(step: OutputStep, open: StreamedAnswer): void {
+  updateExact(step, { open: broken(open) });
+  release(step);
+}
+
+function broken(open: StreamedAnswer): StreamedAnswer {
   const stop = { type: "content_block_stop", index: open.begun - 1 };
   const tail = open.begun > open.ended ? [...open.tail, stop] : open.tail;
-  return withOpen(state, { ...open, ended: open.begun, tail, over: "broken" });
+  return { ...open, ended: open.begun, tail, over: "broken" };
 }
 
-/** Tells a line of an answer, in its place among the events of the stream. */
-export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told {
-  if (standsInPlace(entry)) {
-    return and(
-      and(and(and(close(before), begin), tellStream), tellRequest),
-      (state) => and(sayLine(state, entry), (state) => told(forgetRequest(state))),
-    );
+/** Emits a line of an answer, in its place among the events of the stream. */
+export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
+  if (replacesAnswer(entry)) {
+    close(step);
+    emitInit(step);
+    emitStream(step);
+    emitRequestStatus(step);
+    emitLine(step, entry);
+    forgetRequest(step);
+    return;
   }
-  return and(openFor(before, entry.message.id), (state) =>
-    and(sayLine(state, entry), (state) => {
-      const { open } = state.exact ?? NO_STREAM;
-      return open?.id === entry.message.id
-        ? release(withOpen(state, { ...open, shown: open.shown + 1 }))
-        : told(state);
-    }));
+  emitStreamUntil(step, entry.message.id);
+  emitLine(step, entry);
+  const { open } = streamOf(step.state);
+  if (open?.id !== entry.message.id) return;
+  updateExact(step, { open: { ...open, shown: open.shown + 1 } });
+  release(step);
 }
 
-/** Sees to it that what was streamed of an answer has been told before its lines. */
-function openFor(state: FramesState, id: string): Told {
-  const { open, waiting } = state.exact ?? NO_STREAM;
-  if (open?.id === id) return told(state);
-  const start = waiting.findIndex((heard) => !isRetry(heard) && isStart(heard, id));
-  const ended = and(close(state), begin);
-  // Claude Code asks once more without a stream where one breaks off.
-  if (start < 0) return and(ended, tellRequest);
-  return and(ended, (state) => {
-    const { waiting } = state.exact ?? NO_STREAM;
-    const left = waiting.filter((heard, index) => index >= start || isRetry(heard));
-    return tellStream(changed(state, { waiting: left, calls: new Set(), fresh: true }));
-  });
+/** Emits all that was streamed of an answer before its lines. */
+function emitStreamUntil(step: OutputStep, id: string): void {
+  const { open, waiting } = streamOf(step.state);
+  if (open?.id === id) return;
+  const start = waiting.findIndex((part) => !isRetry(part) && startsAnswer(part, id));
+  close(step);
+  emitInit(step);
+  if (start < 0) {
+    // Where a stream breaks off, Claude Code asks once more without a stream.
+    emitRequestStatus(step);
+    return;
+  }
+  const left = streamOf(step.state).waiting.filter((part, index) =>
+    index >= start || isRetry(part)
+  );
+  updateExact(step, { waiting: left, calls: new Set(), fresh: true });
+  emitStream(step);
 }
 
-/** Whether an answer begins with it that has that id. */
-function isStart({ part }: StreamPart, id: string): boolean {
+/** Whether a part is the `message_start` of the answer with an id. */
+function startsAnswer({ part }: StreamPart, id: string): boolean {
   return part.kind === "event" && part.event["type"] === "message_start" &&
     isJsonObject(part.event["message"]) && part.event["message"]["id"] === id;
 }
 
-/** What the model is told comes after what it has said. */
-export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
-  const { calls } = state.exact ?? NO_STREAM;
-  const { message } = entry;
-  const returned = typeof message.content === "string"
-    ? []
-    : message.content.map(({ tool_use_id: id }) => id);
+/** Emits what belongs before a line in the user's name: the end of the answer before it. */
+export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
+  const { calls } = streamOf(step.state);
+  const { content } = entry.message;
+  const returned = typeof content === "string" ? [] : content.map(({ tool_use_id: id }) => id);
   const left = calls.size === 0 ? calls : calls.difference(new Set(returned));
-  if (state.amid) return told(changed(state, { calls: left }));
-  return and(
-    isOfOutput(state, entry) ? flushBeforeOutput(state) : close(state),
-    (state) => told(forgetRequest(changed(state, { calls: left, fresh: true }))),
-  );
+  if (step.state.amid) {
+    updateExact(step, { calls: left });
+    return;
+  }
+  if (holdsOutputResult(step.state, entry)) flushBeforeOutput(step);
+  else close(step);
+  updateExact(step, { calls: left, fresh: true });
+  forgetRequest(step);
 }
 
-/** Ends an answer all of whose lines have been read. */
-export function endWritten(state: FramesState): Told {
-  const { open } = state.exact ?? NO_STREAM;
-  const isWhole = open?.over !== undefined && open.shown > 0;
-  return isWhole && !awaitsOutput(state) ? close(state) : told(state);
+/** Ends the open answer if all of its lines have been read. */
+export function endCompleteAnswer(step: OutputStep): void {
+  const { open } = streamOf(step.state);
+  const isComplete = open?.over !== undefined && open.shown > 0;
+  if (isComplete && !awaitsOutputResult(step.state)) close(step);
 }
 
-/** Whether an answer gives a structured one whose result has not been told. */
-function awaitsOutput({ exact }: FramesState): boolean {
+/** Whether the open answer gives a structured answer whose result has not been emitted. */
+function awaitsOutputResult({ exact }: FramesState): boolean {
   const { open, calls } = exact ?? NO_STREAM;
   return open?.output !== undefined && calls.has(open.output);
 }
 
-/** Forgets what is left of a turn that is over, but for what has been heard of the next one. */
-export function endStream(state: FramesState): Told {
-  return and(close(state), (state) => {
-    const waiting = state.exact?.waiting.filter((heard) => !isRetry(heard)) ?? [];
-    return told(forgetRequest(changed(state, { waiting, calls: new Set(), fresh: true })));
-  });
+/** Ends the open answer with its turn. Keeps what has been received of the next turn's answers. */
+export function endTurnAnswers(step: OutputStep): void {
+  close(step);
+  const waiting = streamOf(step.state).waiting.filter((part) => !isRetry(part));
+  updateExact(step, { waiting, calls: new Set(), fresh: true });
+  forgetRequest(step);
 }
 
-/** Tells the end of a block, and of an answer, once the frames of all its blocks have been told. */
-function release(state: FramesState): Told {
-  const { open } = state.exact ?? NO_STREAM;
-  if (open === undefined || open.shown < open.ended) return told(state);
-  if (open.over === undefined) return flush(state);
-  return awaitsOutput(state) ? flushBeforeOutput(state) : close(state);
+/** Emits the end of a block, and of the answer, once the frames of all blocks that have ended are emitted. */
+function release(step: OutputStep): void {
+  const { open } = streamOf(step.state);
+  if (open === undefined || open.shown < open.ended) return;
+  if (open.over === undefined) flush(step);
+  else if (awaitsOutputResult(step.state)) flushBeforeOutput(step);
+  else close(step);
 }
 
-/** Tells what has been held back, but for what comes after the result of the structured answer. */
-function flushBeforeOutput(state: FramesState): Told {
-  const { open } = state.exact ?? NO_STREAM;
-  if (open === undefined) return told(state);
+/** Emits the deferred events, but for `message_stop`, which comes after the result of the structured answer. */
+function flushBeforeOutput(step: OutputStep): void {
+  const { open } = streamOf(step.state);
+  if (open === undefined) return;
   const isStop = ({ type }: StreamEvent) => type === "message_stop";
-  const tail = open.tail.filter((event) => !isStop(event));
-  return and(flush(withOpen(state, { ...open, tail })), (state) => {
-    const { open: rest } = state.exact ?? NO_STREAM;
-    return told(
-      rest === undefined ? state : withOpen(state, { ...rest, tail: open.tail.filter(isStop) }),
-    );
-  });
+  updateExact(step, { open: { ...open, tail: open.tail.filter((event) => !isStop(event)) } });
+  flush(step);
+  const { open: flushed } = streamOf(step.state);
+  if (flushed === undefined) return;
+  updateExact(step, { open: { ...flushed, tail: open.tail.filter(isStop) } });
 }
 
-/** Tells what has been held back. */
-function flush(state: FramesState): Told {
-  const { open } = state.exact ?? NO_STREAM;
-  if (open === undefined || open.tail.length === 0) return told(state);
-  return open.tail.reduce(
-    (said, event) => and(said, (state) => sayOpen(state, event)),
-    told(withOpen(state, { ...open, tail: [] })),
-  );
+/** Emits the deferred events. */
+function flush(step: OutputStep): void {
+  const { open } = streamOf(step.state);
+  if (open === undefined || open.tail.length === 0) return;
+  updateExact(step, { open: { ...open, tail: [] } });
+  for (const event of open.tail) emitOpenEvent(step, event);
 }
 
-/** Nothing more comes of the answer. */
-function close(before: FramesState): Told {
-  const { open } = before.exact ?? NO_STREAM;
-  if (open === undefined) return told(before);
-  const isWhole = open.over === "whole";
-  const state = open.over === undefined ? broken(before, open) : before;
-  const flushed = and(
-    flush(state),
-    (state) => isWhole ? told(state) : sayAbandoned(state, { of: open.id, at: open.begun }),
-  );
-  const limited = and(flushed, (state) => isWhole ? tellLimits(state, open.request) : told(state));
-  return and(limited, (state) => {
-    const { open: _, ...exact } = state.exact ?? NO_STREAM;
-    const next = { ...state, exact: { ...exact, fresh: !isWhole } };
-    // What stands in the place of the rest comes of the same request, and so does a stream that begins once more.
-    return told(isWhole ? forgetRequest(next) : next);
-  });
+/** Ends the open answer: nothing more comes of it. */
+function close(step: OutputStep): void {
+  const { open } = streamOf(step.state);
+  if (open === undefined) return;
+  const isComplete = open.over === "whole";
+  if (open.over === undefined) updateExact(step, { open: broken(open) });
+  flush(step);
+  if (isComplete) emitLimits(step, open.request);
+  else emitStreamBreak(step, { messageId: open.id, blockIndex: open.begun });
+  const { open: _, ...exact } = streamOf(step.state);
+  step.update({ exact: { ...exact, fresh: !isComplete } });
+  // A line that replaces the rest of the answer comes of the same request, and so does a stream that begins once more.
+  if (isComplete) forgetRequest(step);
 }
 
-/** Tells what the API has said of limits with an answer, if that is something else than before. */
-function tellLimits(state: FramesState, request: number): Told {
-  const { limits, toldLimits } = state.exact ?? NO_STREAM;
-  const heard = limits.get(request);
-  if (heard === undefined) return told(state);
-  const { info, mark } = rateLimitInfo(heard);
+/** Emits what the API reported about limits with an answer, if it has changed. */
+function emitLimits(step: OutputStep, request: number): void {
+  const { limits, toldLimits } = streamOf(step.state);
+  const reported = limits.get(request);
+  if (reported === undefined) return;
+  const { info, mark } = rateLimitInfo(reported);
   const later = [...limits].filter(([other]) => other > request);
-  const next = changed(state, { limits: new Map(later), toldLimits: mark });
-  return mark === toldLimits ? told(next) : say(next, ({ sessionId, newUuid }) => [
+  updateExact(step, { limits: new Map(later), toldLimits: mark });
+  if (mark === toldLimits) return;
+  emitAfterInit(step, ({ sessionId, newUuid }) => [
     { type: "rate_limit_event", rate_limit_info: info, uuid: newUuid(), session_id: sessionId },
   ]);
 }
 
-function sayLine(state: FramesState, entry: AssistantEntry): Told {
-  return say(state, (context) => framesOfEntry(entry, context));
+function emitLine(step: OutputStep, entry: AssistantEntry): void {
+  emitAfterInit(step, (context) => framesOfEntry(entry, context));
 }
 
-function sayOpen(
-  state: FramesState,
+/** Emits an event of the open answer. */
+function emitOpenEvent(
+  step: OutputStep,
   event: StreamEvent,
   more: Readonly<Record<string, unknown>> = {},
-): Told {
-  return sayEvent(state, { event, of: state.exact?.open?.id, more });
+): void {
+  emitStreamEvent(step, event, { messageId: streamOf(step.state).open?.id, more });
 }
 
-function changed(state: FramesState, change: Partial<ExactState>): FramesState {
-  return state.exact === undefined ? state : { ...state, exact: { ...state.exact, ...change } };
+function streamOf({ exact }: FramesState): ExactState {
+  return exact ?? NO_STREAM;
 }
 
-function withOpen(state: FramesState, open: StreamedAnswer): FramesState {
-  return changed(state, { open });
+/** Changes the state of the stream, where answers are emitted from it. */
+function updateExact(step: OutputStep, changes: Partial<ExactState>): void {
+  const { exact } = step.state;
+  if (exact !== undefined) step.update({ exact: { ...exact, ...changes } });
 }
 
-/** How much has been thought in the block under way, and what is said of it because of an event, if anything is. */
+/** An estimate of the tokens that were thought in the block under way, and the fields to emit, if any. */
 export interface ThinkingEstimate {
   readonly estimate: number;
   readonly said?: { readonly estimated_tokens: number; readonly estimated_tokens_delta: number };
 }
 
 /**
- * Counts thoughts as they are streamed, as Claude Code does: by what the API says of a piece, else four
- * characters a token; thoughts that are not shown by their signature, which is base64.
+ * Counts thoughts as they are streamed, as Claude Code does: by `estimated_tokens` of a delta, or else four characters a
+ * token; thoughts that are not shown by the length of their signature, which is base64.
  *
  * @param before the tokens of the block so far
  */
@@ -393,4 +420,17 @@ export function thinkingEstimate(before: number, event: StreamEvent): ThinkingEs
 function grown(before: number, estimate: number): ThinkingEstimate {
   const said = { estimated_tokens: estimate, estimated_tokens_delta: estimate - before };
   return { estimate, said };
+}
+
+/** The old form of `receiveStreamPart`. */
+export function hearStream(
+  state: FramesState,
+  input: Extract<Input, { readonly type: "stream" }>,
+): FramesState {
+  return asOldOutput(state, (step) => receiveStreamPart(step, input)).state;
+}
+
+/** The old form of `receiveRetry`. */
+export function hearRetry(state: FramesState, retry: ApiRetry): FramesState {
+  return asOldOutput(state, (step) => receiveRetry(step, retry)).state;
 }

@@ -1,41 +1,75 @@
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import * as exact from "./exact_stream.ts";
-import { type FramesState, type Told, told } from "../telling/frames_state.ts";
+import {
+  asOldOutput,
+  type FramesState,
+  type OutputStep,
+  type Told,
+} from "../telling/frames_state.ts";
 import * as partial from "./partial_messages.ts";
-import { say } from "../telling/saying.ts";
+import { emitAfterInit } from "../telling/saying.ts";
 
-/** Tells what has been heard of answers that are being written, by whichever way it is heard. */
-export function tellHeard(state: FramesState): Told {
-  if (state.exact !== undefined) return exact.tellStream(state);
-  return partial.tellText(state);
+// Answers that are being written are known from the API's stream (`exact`), which a relay observes, or from MessageDisplay
+// hooks (`partial`); where the caller wants no partial messages, from the lines of the transcript alone.
+
+/** Emits what has been received of answers that are being written. */
+export function emitLiveAnswers(step: OutputStep): void {
+  if (step.state.exact !== undefined) exact.emitStream(step);
+  else partial.emitDisplayedText(step);
 }
 
-/** Tells a line of an answer. */
-export function tellAnswerLine(state: FramesState, entry: AssistantEntry): Told {
-  if (state.exact !== undefined) return exact.tellAnswerLine(state, entry);
-  if (state.partial !== undefined) return partial.tellAnswerLine(state, entry);
-  return say(state, (context) => framesOfEntry(entry, context));
+/** Emits a line of an answer, in its place among the events of the stream. */
+export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
+  if (step.state.exact !== undefined) exact.emitAnswerLine(step, entry);
+  else if (step.state.partial !== undefined) partial.emitAnswerLine(step, entry);
+  else emitAfterInit(step, (context) => framesOfEntry(entry, context));
 }
 
-/** The id of the answer that is being told, once a line has said which it is. */
+/** The API's id of the open answer, as far as it is known. */
 export function openAnswer({ exact, partial }: FramesState): string | undefined {
   return exact === undefined ? partial?.open?.apiId : exact.open?.id;
 }
 
-/** Tells what comes before a line in the user's name. */
+/** Emits what belongs before a line in the user's name: the end of the answer before it. */
+export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
+  if (step.state.exact !== undefined) exact.emitBeforeUserLine(step, entry);
+  else partial.emitBeforeUserLine(step, entry);
+}
+
+/** Ends the open answer if all of its lines have been read. */
+export function endCompleteAnswer(step: OutputStep): void {
+  if (step.state.exact !== undefined) exact.endCompleteAnswer(step);
+  else partial.endCompleteAnswer(step);
+}
+
+/** Ends the open answer with its turn. */
+export function endTurnAnswers(step: OutputStep): void {
+  if (step.state.exact !== undefined) exact.endTurnAnswers(step);
+  else partial.endTurnAnswers(step);
+}
+
+/** The old form of `emitLiveAnswers`. */
+export function tellHeard(state: FramesState): Told {
+  return asOldOutput(state, emitLiveAnswers);
+}
+
+/** The old form of `emitAnswerLine`. */
+export function tellAnswerLine(state: FramesState, entry: AssistantEntry): Told {
+  return asOldOutput(state, (step) => emitAnswerLine(step, entry));
+}
+
+/** The old form of `emitBeforeUserLine`. */
 export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
-  if (state.exact !== undefined) return exact.tellBeforeUser(state, entry);
-  return partial.tellBeforeUser(state, entry);
+  return asOldOutput(state, (step) => emitBeforeUserLine(step, entry));
 }
 
-/** Tells the end of an answer all of whose lines have been read. */
+/** The old form of `endCompleteAnswer`. */
 export function endWritten(state: FramesState): Told {
-  return state.exact === undefined ? partial.endWritten(state) : exact.endWritten(state);
+  return asOldOutput(state, endCompleteAnswer);
 }
 
-/** Tells what is left to tell of the answers of a turn that is over. */
+/** The old form of `endTurnAnswers`. */
 export function endAnswers(state: FramesState): Told {
-  if (state.exact !== undefined) return exact.endStream(state);
-  return state.partial === undefined ? told(state) : partial.endParts(state);
+  return asOldOutput(state, endTurnAnswers);
 }

@@ -1,7 +1,7 @@
-import { begin } from "../telling/beginning.ts";
+import { emitInit } from "../telling/beginning.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
-import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import { asOldOutput, type FramesState, type OutputStep } from "../telling/frames_state.ts";
 import {
   batchedCalls,
   displayedPiece,
@@ -11,166 +11,165 @@ import {
   withPiece,
 } from "../telling/partial_state.ts";
 import {
-  abandon,
-  areOneText,
-  changed,
-  closed,
+  areSameText,
+  breakOffAnswer,
+  emitBlock,
+  emitText,
   endAnswer,
   endBeforeOutput,
   endText,
+  forgetDisplayed,
   isWriting,
   startAnswer,
   startText,
-  tellDelta,
-  tellWhole,
-  withOpen,
+  updatePartial,
 } from "./answer_events.ts";
-import { forgetRequest, isOfOutput, tellRequest } from "./stream_frames.ts";
-import { say } from "../telling/saying.ts";
+import { emitRequestStatus, forgetRequest, holdsOutputResult } from "./stream_frames.ts";
+import { emitAfterInit } from "../telling/saying.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { AssistantEntry, ContentBlock, UserEntry } from "../../../claude/transcript/entry.ts";
 import type { AssistantFrame } from "../../../claude/wire/message_frames.ts";
 import { asText } from "../../../json_object.ts";
 
-/** Takes a piece of text as a hook tells it. */
-export function hearText(state: FramesState, payload: HookPayload): FramesState {
-  const { partial, options } = state;
+/** Receives a piece of text from a MessageDisplay hook. */
+export function receiveText(step: OutputStep, payload: HookPayload): void {
+  const { partial, options } = step.state;
   const piece = displayedPiece(payload, options.sessionId);
-  if (partial === undefined || piece === undefined) return state;
-  if (partial.closed.includes(piece.message)) return state;
-  return changed(state, { displayed: withPiece(partial.displayed, piece) });
+  if (partial === undefined || piece === undefined) return;
+  if (partial.closed.includes(piece.message)) return;
+  updatePartial(step, { displayed: withPiece(partial.displayed, piece) });
 }
 
 /**
- * Takes the calls of an answer, all of which have returned. Claude Code writes their lines up to 0.1 s later, and the text
- * of the next answer may be displayed before that.
+ * Receives the calls of an answer, all of which have returned. Claude Code writes their lines up to 0.1 s later, and may
+ * display the text of the next answer before that.
  */
-export function hearBatch(state: FramesState, payload: HookPayload): FramesState {
-  const { calls, returned } = state.partial ?? NO_PARTS;
-  const batch = batchedCalls(payload, state.options.sessionId);
-  return changed(state, { calls: calls.union(batch.difference(returned)) });
+export function receiveToolBatch(step: OutputStep, payload: HookPayload): void {
+  const { calls, returned } = step.state.partial ?? NO_PARTS;
+  const batch = batchedCalls(payload, step.state.options.sessionId);
+  updatePartial(step, { calls: calls.union(batch.difference(returned)) });
 }
 
-/** Tells what hooks have told, as far as everything before it has been told. */
-export function tellText(state: FramesState): Told {
-  const first = state.partial?.displayed[0];
-  if (state.partial === undefined || first === undefined) return told(state);
-  const { open, calls, turn, unheard, rests = false } = state.partial;
-  // Whatever begins a turn, and whatever the model was told before it answers, is in lines that are still to be read.
-  const isEarly = !state.begun || state.rested || state.version === undefined ||
+/** Emits the text that hooks have reported, as soon as all frames that belong before it have been emitted. */
+export function emitDisplayedText(step: OutputStep): void {
+  const { partial, begun, rested, version } = step.state;
+  const first = partial?.displayed[0];
+  if (partial === undefined || first === undefined) return;
+  const { open, calls, turn, unheard, rests = false } = partial;
+  // Lines that have not been read yet hold the beginning of the turn, and what the model was told before this answer.
+  const isEarly = !begun || rested || version === undefined ||
     (turn !== undefined && first.turn !== turn);
-  if (isEarly) return told(state);
-  if (open !== undefined) return open.displayId === first.id ? tellPieces(state) : told(state);
-  if (calls.size > 0) return told(state);
+  if (isEarly) return;
+  if (open !== undefined) {
+    if (open.displayId === first.id) emitPieces(step);
+    return;
+  }
+  if (calls.size > 0) return;
   if (unheard.length > 0) {
     const text = takeText(first).texts.join("");
-    // The hooks of an answer before it may be lost.
-    const at = unheard.findIndex((known) => areOneText(known, text));
-    return tellText(
-      at < 0
-        ? changed(state, { unheard: [] })
-        : changed(closed(state, first.id), { unheard: unheard.slice(at + 1) }),
-    );
+    // The hooks of an earlier answer may be lost.
+    const at = unheard.findIndex((known) => areSameText(known, text));
+    if (at >= 0) forgetDisplayed(step, first.id);
+    updatePartial(step, { unheard: at < 0 ? [] : unheard.slice(at + 1) });
+    emitDisplayedText(step);
+    return;
   }
-  if (rests) return told(state);
-  const begun = changed(state, { turn: first.turn });
-  return and(
-    startAnswer(begun, { model: modelOf(begun), displayId: first.id }),
-    tellPieces,
-  );
+  if (rests) return;
+  updatePartial(step, { turn: first.turn });
+  startAnswer(step, { model: nextModel(step.state), displayId: first.id });
+  emitPieces(step);
 }
 
-function tellPieces(state: FramesState): Told {
-  const [first, ...others] = state.partial?.displayed ?? [];
-  if (first === undefined) return told(state);
+/** Emits the text of the first displayed message, up to the first piece that is missing. */
+function emitPieces(step: OutputStep): void {
+  const [first, ...others] = step.state.partial?.displayed ?? [];
+  if (first === undefined) return;
   const { message, texts } = takeText(first);
-  return texts.filter((text) => text !== "").reduce(
-    (said, text) => and(said, (state) => tellDelta(state, text)),
-    told(changed(state, { displayed: [message, ...others] })),
-  );
+  updatePartial(step, { displayed: [message, ...others] });
+  for (const text of texts) if (text !== "") emitText(step, text);
 }
 
-/** Tells a line of an answer, in its place among the events of the stream. */
-export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told {
-  // Nothing is streamed of what stands in the place of an answer.
-  if (standsInPlace(entry)) {
-    const asked = before.partial?.open === undefined
-      ? and(begin(before), tellRequest)
-      : abandon(before);
-    return and(
-      asked,
-      (state) => and(sayLine(state, entry), (state) => told(forgetRequest(state))),
-    );
+/** Emits a line of an answer, in its place among the events of the stream. */
+export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
+  if (replacesAnswer(entry)) {
+    // Nothing is streamed of a line that replaces an answer.
+    if (step.state.partial?.open === undefined) {
+      emitInit(step);
+      emitRequestStatus(step);
+    } else {
+      breakOffAnswer(step);
+    }
+    emitLine(step, entry);
+    forgetRequest(step);
+    return;
   }
+  openAnswerOf(step, entry);
   const [block, ...others] = entry.message.content;
-  return and(
-    openFor(before, entry),
-    (state) =>
-      block === undefined || others.length > 0
-        ? and(sayLine(state, entry), (state) => told(noteLine(state, entry)))
-        : tellBlock(state, { entry, block }),
-  );
+  if (block === undefined || others.length > 0) emitLine(step, entry);
+  else emitBlockOfLine(step, { entry, block });
+  recordLine(step, entry);
 }
 
-/** Whether a line is Claude Code's own, such as an API error, in the place of an answer. */
-export function standsInPlace({ isApiErrorMessage, message }: AssistantEntry): boolean {
+/** Whether Claude Code itself wrote a line, such as an API error, in place of an answer. */
+export function replacesAnswer({ isApiErrorMessage, message }: AssistantEntry): boolean {
   return isApiErrorMessage === true || message.model === "<synthetic>";
 }
 
-/** Sees to it that the answer is open of which a line is a part. */
-function openFor(state: FramesState, entry: AssistantEntry): Told {
-  const open = state.partial?.open;
-  if (open !== undefined && isPartOf(entry, open)) {
-    return told(withOpen(state, { ...open, apiId: entry.message.id }));
-  }
-  const ended = open?.apiId === undefined ? abandon(state) : endAnswer(state);
+/** Opens the answer of a line, unless it is open. */
+function openAnswerOf(step: OutputStep, entry: AssistantEntry): void {
+  const open = step.state.partial?.open;
   const { id, model, usage } = entry.message;
-  return and(
-    ended,
-    (state) =>
-      startAnswer(state, { model, apiId: id, usage: { ...apiUsage(usage), output_tokens: 0 } }),
-  );
+  if (open !== undefined && isPartOf(entry, open)) {
+    updatePartial(step, { open: { ...open, apiId: id } });
+    return;
+  }
+  endOpenAnswer(step);
+  startAnswer(step, { model, apiId: id, usage: { ...apiUsage(usage), output_tokens: 0 } });
 }
 
-/** Whether a line belongs to an answer that is open: by its id, else by its text. */
+/** Ends the open answer as the API does if a line of it has been read, and breaks it off otherwise. */
+function endOpenAnswer(step: OutputStep): void {
+  if (step.state.partial?.open?.apiId === undefined) breakOffAnswer(step);
+  else endAnswer(step);
+}
+
+/** Whether a line belongs to the open answer: by its id, or else by its text. */
 function isPartOf({ message: { id, content } }: AssistantEntry, open: OpenAnswer): boolean {
   if (open.apiId !== undefined) return open.apiId === id;
   const text = content.find((block) => block.type === "text")?.text;
-  return typeof text !== "string" || areOneText(text, open.text);
+  return typeof text !== "string" || areSameText(text, open.text);
 }
 
-/** Tells a block of a line: its frame comes before the event with which the block ends. */
-function tellBlock(
-  before: FramesState,
+/** Emits the only block of a line. The line's frame comes before the event with which the block ends. */
+function emitBlockOfLine(
+  step: OutputStep,
   { entry, block }: { readonly entry: AssistantEntry; readonly block: ContentBlock },
-): Told {
-  const shown = (state: FramesState) => sayLine(state, entry);
-  const noted = (state: FramesState) => told(noteLine(state, entry));
+): void {
+  const emitFrame = () => emitLine(step, entry);
   if (block.type === "text" && typeof block.text === "string") {
-    const { text } = block;
-    return and(
-      and(and(tellRest(before, text), shown), (state) => endShownText(state, text)),
-      noted,
-    );
+    emitRestOfText(step, block.text);
+    emitFrame();
+    endShownText(step, block.text);
+    return;
   }
-  // A thought is known once the answer is complete. If the text after it is being streamed by then, the thought has
-  // no place in the stream: the API never opens a block inside another.
+  // Claude Code writes a thought when the answer is complete. If text after the thought is being streamed by then, the
+  // thought has no place in the stream: the API never opens a block inside another.
   const isThought = block.type === "thinking" || block.type === "redacted_thinking";
-  if (isThought && isWriting(before)) return and(shown(before), noted);
-  const complete = and(
-    endText(before),
-    (state) => tellWhole(state, { block: emptied(block), deltas: deltasOf(block), show: shown }),
-  );
-  return and(complete, noted);
+  if (isThought && isWriting(step.state)) {
+    emitFrame();
+    return;
+  }
+  endText(step);
+  emitBlock(step, { start: emptied(block), deltas: deltasOf(block), emitFrame });
 }
 
-/** A block as it stands at its beginning. */
+/** A block as `content_block_start` has it. */
 function emptied(block: ContentBlock): ContentBlock {
   if (block.type === "thinking") return { ...block, thinking: "", signature: "" };
   return "input" in block ? { ...block, input: {} } : block;
 }
 
-/** What is missing of a block at its beginning. */
+/** The deltas that complete an emptied block. */
 function deltasOf({ type, ...block }: ContentBlock): readonly Readonly<Record<string, unknown>>[] {
   if (type === "thinking") {
     const { thinking, signature } = block;
@@ -184,97 +183,95 @@ function deltasOf({ type, ...block }: ContentBlock): readonly Readonly<Record<st
     : [];
 }
 
-/** Tells what is missing of a text that a line shows whole. */
-function tellRest(state: FramesState, text: string): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
-  const ahead = open.text.slice(open.shown);
-  if (text !== "" && text.startsWith(ahead) && text !== ahead) {
-    return tellDelta(state, text.slice(ahead.length));
+/** Emits the rest of a text, of which hooks have reported a part. */
+function emitRestOfText(step: OutputStep, text: string): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
+  const emitted = open.text.slice(open.shown);
+  if (text !== "" && text.startsWith(emitted) && text !== emitted) {
+    emitText(step, text.slice(emitted.length));
+  } else if (!isWriting(step.state)) {
+    startText(step);
   }
-  return isWriting(state) ? told(state) : startText(state);
 }
 
-/** Ends a text that has been shown, unless what follows in the answer has been told as a part of it. */
-function endShownText(state: FramesState, text: string): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
-  const isAhead = open.text.length > open.shown + text.length &&
+/** Ends the text of a line, unless the text that follows it in the answer has been emitted in the same block. */
+function endShownText(step: OutputStep, text: string): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
+  const goesOn = open.text.length > open.shown + text.length &&
     open.text.startsWith(text, open.shown);
-  const shown = isAhead ? open.shown + text.length : open.text.length;
-  const next = withOpen(state, { ...open, shown });
-  return isAhead ? told(next) : endText(next);
+  const shown = goesOn ? open.shown + text.length : open.text.length;
+  updatePartial(step, { open: { ...open, shown } });
+  if (!goesOn) endText(step);
 }
 
-function noteLine(state: FramesState, entry: AssistantEntry): FramesState {
-  const { open } = state.partial ?? NO_PARTS;
-  return open === undefined ? state : withCalls(withOpen(state, { ...open, last: entry }), entry);
-}
-
-function withCalls(state: FramesState, { message }: AssistantEntry): FramesState {
-  const { calls } = state.partial ?? NO_PARTS;
-  const called = message.content.flatMap(({ type, id }) =>
+/** Records a line of the open answer, and its calls. */
+function recordLine(step: OutputStep, entry: AssistantEntry): void {
+  const { open, calls } = step.state.partial ?? NO_PARTS;
+  if (open === undefined) return;
+  updatePartial(step, { open: { ...open, last: entry } });
+  const called = entry.message.content.flatMap(({ type, id }) =>
     type === "tool_use" && typeof id === "string" ? [id] : []
   );
-  return called.length === 0 ? state : changed(state, { calls: new Set([...calls, ...called]) });
+  if (called.length > 0) updatePartial(step, { calls: new Set([...calls, ...called]) });
 }
 
-/** What the model is told comes after what it has said. */
-export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
-  if (state.partial === undefined) return told(state);
-  const { calls, returned, open } = state.partial;
+/** Emits what belongs before a line in the user's name: the end of the answer before it. */
+export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
+  const { partial, amid } = step.state;
+  if (partial === undefined) return;
+  const { calls, returned, open } = partial;
   const { content } = entry.message;
   const results = new Set(
     typeof content === "string" ? [] : content.map(({ tool_use_id: id }) => asText(id)),
   );
-  const next = changed(state, {
+  updatePartial(step, {
     calls: calls.difference(results),
     returned: returned.union(results),
     rests: false,
   });
-  if (open?.apiId === undefined || state.amid) return told(next);
-  return isOfOutput(state, entry) ? endBeforeOutput(next) : endAnswer(next);
+  if (open?.apiId === undefined || amid) return;
+  if (holdsOutputResult(step.state, entry)) endBeforeOutput(step);
+  else endAnswer(step);
 }
 
-/** Ends an answer all of whose lines have been read. */
-export function endWritten(state: FramesState): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
+/** Ends the open answer if all of its lines have been read. */
+export function endCompleteAnswer(step: OutputStep): void {
+  const open = step.state.partial?.open;
+  if (open === undefined) return;
   const { last, text, shown } = open;
-  const isWhole = typeof last?.message.stop_reason === "string" && text.length === shown;
-  return isWhole && !awaitsOutput(state, open) ? endAnswer(state) : told(state);
+  const isComplete = typeof last?.message.stop_reason === "string" && text.length === shown;
+  if (isComplete && !awaitsOutputResult(step.state, open)) endAnswer(step);
 }
 
-/** Whether an answer ends with a structured one whose result has not been told. */
-function awaitsOutput({ partial, outputCalls }: FramesState, { last }: OpenAnswer): boolean {
+/** Whether an answer ends with a structured answer whose result has not been emitted. */
+function awaitsOutputResult({ partial, outputCalls }: FramesState, { last }: OpenAnswer): boolean {
   const id = last?.message.content.at(-1)?.id;
   return typeof id === "string" && outputCalls?.has(id) === true &&
     partial?.calls.has(id) === true;
 }
 
-/** Forgets what is left of a turn that is over. */
-export function endParts(state: FramesState): Told {
-  if (state.partial === undefined) return told(state);
-  const { open } = state.partial;
-  const ended = open?.apiId === undefined ? abandon(state) : endAnswer(state);
-  return and(ended, (state) => {
-    const { displayed = [] } = state.partial ?? {};
-    const next = displayed.reduce((state, { id }) => closed(state, id), state);
-    const { calls, returned } = NO_PARTS;
-    return told(forgetRequest(changed(next, { calls, returned, rests: false })));
-  });
+/** Ends the open answer with its turn, and forgets what hooks have reported of the turn. */
+export function endTurnAnswers(step: OutputStep): void {
+  if (step.state.partial === undefined) return;
+  endOpenAnswer(step);
+  for (const { id } of step.state.partial.displayed) forgetDisplayed(step, id);
+  const { calls, returned } = NO_PARTS;
+  updatePartial(step, { calls, returned, rests: false });
+  forgetRequest(step);
 }
 
-/** The model that will answer: the last that did, or the one of the session's start. */
-function modelOf({ kept: { notes }, model = "" }: FramesState): string {
+/** The model that is expected to answer: that of the last answer, or else that of the session's start. */
+function nextModel({ kept: { notes }, model = "" }: FramesState): string {
   return notes.answered ?? model.replace(/\[[^\]]*\]$/u, "");
 }
 
-/** The frames of a line, with the id by which its answer is known to the caller. */
-function sayLine(state: FramesState, entry: AssistantEntry): Told {
-  const id = state.partial?.open?.id;
-  return say(
-    state,
+/** Emits the frames of a line, with the message id that `message_start` has. */
+function emitLine(step: OutputStep, entry: AssistantEntry): void {
+  const id = step.state.partial?.open?.id;
+  emitAfterInit(
+    step,
     (context) =>
       framesOfEntry(entry, context).map((frame) =>
         id === undefined || frame.type !== "assistant" ? frame : withId(frame as AssistantFrame, id)
@@ -284,4 +281,14 @@ function sayLine(state: FramesState, entry: AssistantEntry): Told {
 
 function withId(frame: AssistantFrame, id: string): AssistantFrame {
   return { ...frame, message: { ...frame.message, id } };
+}
+
+/** The old form of `receiveText`. */
+export function hearText(state: FramesState, payload: HookPayload): FramesState {
+  return asOldOutput(state, (step) => receiveText(step, payload)).state;
+}
+
+/** The old form of `receiveToolBatch`. */
+export function hearBatch(state: FramesState, payload: HookPayload): FramesState {
+  return asOldOutput(state, (step) => receiveToolBatch(step, payload)).state;
 }

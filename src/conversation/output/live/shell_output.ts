@@ -10,162 +10,163 @@ import {
   parseTaskNotification,
 } from "../../../claude/transcript/task_notification.ts";
 import { systemFrame } from "../frames/frame_context.ts";
-import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import {
+  asOldOutput,
+  type FramesState,
+  type OutputStep,
+  type Told,
+} from "../telling/frames_state.ts";
 import type { SeenShell, ShellCall, ShellOrder, ShellText } from "../telling/known_shells.ts";
-import { say } from "../telling/saying.ts";
+import { emitAfterInit } from "../telling/saying.ts";
 
-/** So much of two texts has to be the same where one of them may have been cut, in UTF-16 units. */
+/** How many characters of two texts have to be the same where Claude Code may have cut one, in UTF-16 units. */
 const COMPARED = 20_000;
 
-/** A call of Bash was told: what its shell writes is told from now on. */
-export function noteShellCalls(state: FramesState, { message }: AssistantEntry): Told {
-  if (state.options.shellOutput === undefined) return told(state);
+/** Records the calls of Bash on a line. From now on the output of their shells is emitted. */
+export function recordShellCalls(step: OutputStep, { message }: AssistantEntry): void {
+  const { options, shellCalls } = step.state;
+  if (options.shellOutput === undefined) return;
   const called = message.content.flatMap(({ type, id, name, input }) =>
     type === "tool_use" && name === "Bash" && typeof id === "string" && isJsonObject(input) &&
       typeof input.command === "string"
       ? [[id, { command: input.command }] as const]
       : []
   );
-  if (called.length === 0) return told(state);
-  return tellCalled({ ...state, shellCalls: new Map([...state.shellCalls, ...called]) });
+  if (called.length === 0) return;
+  step.update({ shellCalls: new Map([...shellCalls, ...called]) });
+  assignCertainShells(step);
 }
 
-/** A shell runs, or ran. */
-export function noteShell(
-  state: FramesState,
+/** Receives that a shell runs, or has run. */
+export function receiveShell(
+  step: OutputStep,
   { id, command, running }: {
     readonly id: string;
     readonly command?: string;
     readonly running: boolean;
   },
-): Told {
-  if (state.seenShells.has(id)) return told(state);
+): void {
+  if (step.state.seenShells.has(id)) return;
   const known = command === undefined ? {} : { command };
-  const shell = { ...known, running, called: false, untold: [], over: false };
-  return tellCalled(withShell(state, id, shell));
+  updateShell(step, id, { ...known, running, called: false, untold: [], over: false });
+  assignCertainShells(step);
 }
 
-/** A shell has written something. */
-export function tellShellOutput(
-  state: FramesState,
+/** Receives output of a shell, and emits it if the shell's call is known. */
+export function receiveShellOutput(
+  step: OutputStep,
   { id, ...written }: { readonly id: string } & ShellText,
-): Told {
-  const shell = state.seenShells.get(id);
-  if (shell === undefined) return told(state);
+): void {
+  const shell = step.state.seenShells.get(id);
+  if (shell === undefined) return;
   const { text, stream } = written;
   const last = shell.untold.at(-1);
   const untold = last !== undefined && last.stream === stream
     ? [...shell.untold.slice(0, -1), { ...last, text: last.text + text }]
     : [...shell.untold, { text, ...(stream === undefined ? {} : { stream }) }];
-  const next = withShell(state, id, { ...shell, untold });
-  return callOf(state, id) === undefined ? told(next) : tellUntold(next, id);
+  updateShell(step, id, { ...shell, untold });
+  emitPendingOutput(step, id);
 }
 
 /**
- * Tells what has been written by a shell whose call is known. What may be Claude Code's own remark is kept until it is
- * known that the shell is none in the background, which on a busy machine may have ended before that.
+ * Emits the pending output of a shell whose call is known. A text that may be Claude Code's own remark about a shell in
+ * the background stays pending until the shell is known to be in the foreground: on a busy machine a shell in the
+ * background may end before Claude Code says that it is one.
  */
-function tellUntold(state: FramesState, id: string): Told {
-  const call = callOf(state, id);
-  const seen = state.seenShells.get(id);
-  if (call === undefined || seen === undefined) return told(state);
-  const kept = remarkIn(seen.untold.at(-1)?.text ?? "");
-  const untold = kept === "" ? [] : [{ ...seen.untold.at(-1), text: kept }];
-  return seen.untold.reduce<Told>(
-    (said, { text, stream }, index) => {
-      const isLast = index === seen.untold.length - 1;
-      const told = isLast ? text.slice(0, text.length - kept.length) : text;
-      return and(said, (state) => tellText(state, { call, shell: id, text: told, stream }));
-    },
-    told(withShell(state, id, { ...seen, untold })),
-  );
+function emitPendingOutput(step: OutputStep, shell: string): void {
+  const call = callOf(step.state, shell);
+  const seen = step.state.seenShells.get(shell);
+  if (call === undefined || seen === undefined) return;
+  const remark = remarkIn(seen.untold.at(-1)?.text ?? "");
+  const untold = remark === "" ? [] : [{ ...seen.untold.at(-1), text: remark }];
+  updateShell(step, shell, { ...seen, untold });
+  for (const [index, { text, stream }] of seen.untold.entries()) {
+    const isLast = index === seen.untold.length - 1;
+    const shown = isLast ? text.slice(0, text.length - remark.length) : text;
+    emitOutput(step, { call, shell, text: shown, stream });
+  }
 }
 
-/** All that a shell has written is known. */
-export function noteShellOver(
-  state: FramesState,
+/** Receives that all output of a shell is known. `cut` is set where the shell has written more than is emitted. */
+export function receiveShellEnd(
+  step: OutputStep,
   { id, cut }: { readonly id: string; readonly cut?: true },
-): Told {
-  const shell = state.seenShells.get(id);
-  const known = shell === undefined ? state : withShell(state, id, { ...shell, over: true });
-  const text = `shell ${id} has written more than is told`;
-  const next = cut === undefined ? known : ordered(known, { type: "trace", text });
-  const call = callOf(next, id);
-  return call !== undefined && next.shellCalls.get(call)?.returned === true
-    ? endCall(next, call)
-    : told(next);
+): void {
+  const shell = step.state.seenShells.get(id);
+  if (shell !== undefined) updateShell(step, id, { ...shell, over: true });
+  if (cut !== undefined) {
+    order(step, { type: "trace", text: `shell ${id} has written more than is told` });
+  }
+  const call = callOf(step.state, id);
+  if (call !== undefined && step.state.shellCalls.get(call)?.returned === true) endCall(step, call);
 }
 
 /**
- * A line says that calls have returned, or that one in the background has ended: told before the line itself, because
- * what was written comes before what came of it.
+ * Ends the calls that have returned, as a line says, or whose shells in the background have ended. What a shell wrote is
+ * emitted before the line that says what came of it.
  */
-export function tellReturnedShells(state: FramesState, entry: Entry): Told {
-  if (state.shellCalls.size === 0) return told(state);
+export function endReturnedShellCalls(step: OutputStep, entry: Entry): void {
+  if (step.state.shellCalls.size === 0) return;
   const ended = endedTask(entry);
   if (ended !== undefined) {
-    const call = callOf(state, ended);
-    return call === undefined ? told(state) : leave(state, { id: call, shell: ended });
+    const call = callOf(step.state, ended);
+    if (call !== undefined) leave(step, { id: call, shell: ended });
+    return;
   }
-  if (entry.type !== "user" || typeof entry.message.content === "string") return told(state);
-  return entry.message.content.reduce<Told>(
-    (said, block) => and(said, (state) => tellReturned(state, { entry, block })),
-    told(state),
-  );
+  if (entry.type !== "user" || typeof entry.message.content === "string") return;
+  for (const block of entry.message.content) endReturnedCall(step, { entry, block });
 }
 
-/** Nothing more is heard of calls: they are over. */
-export function tellShellsEnd(state: FramesState): Told {
-  const ids = [...state.shellCalls.keys()];
-  const known = ids.reduce<Told>(
-    (said, id) =>
-      and(said, (state) => {
-        const shell = shellFor(state, id, undefined);
-        return shell === undefined ? told(state) : assign(state, { id, shell });
-      }),
-    told(state),
-  );
-  return ids.reduce<Told>((said, id) => and(said, (state) => endCall(state, id)), known);
+/** Ends all calls: nothing more is received of them. */
+export function endAllShellCalls(step: OutputStep): void {
+  const ids = [...step.state.shellCalls.keys()];
+  for (const id of ids) {
+    const shell = shellFor(step.state, id, undefined);
+    if (shell !== undefined) assign(step, { id, shell });
+  }
+  for (const id of ids) endCall(step, id);
 }
 
-function tellReturned(
-  state: FramesState,
+function endReturnedCall(
+  step: OutputStep,
   { entry, block }: { readonly entry: UserEntry; readonly block: ContentBlock },
-): Told {
+): void {
   const id = block.type === "tool_result" ? block.tool_use_id : undefined;
-  const call = typeof id === "string" ? state.shellCalls.get(id) : undefined;
+  const call = typeof id === "string" ? step.state.shellCalls.get(id) : undefined;
   const outcome = entry.toolUseResult;
-  if (typeof id !== "string" || call === undefined) return tellStopped(state, outcome);
+  if (typeof id !== "string" || call === undefined) {
+    endStoppedShell(step, outcome);
+    return;
+  }
   const task = isJsonObject(outcome) ? outcome.backgroundTaskId : undefined;
   if (typeof task === "string") {
-    const background: ShellCall = { ...call, background: true, shell: task };
-    const next = withCall(state, id, background);
-    return tellCalled(ordered(next, { type: "follow-shell", id: task }));
+    updateCall(step, id, { ...call, background: true, shell: task });
+    order(step, { type: "follow-shell", id: task });
+    assignCertainShells(step);
+    return;
   }
   const written = writtenBy(outcome);
-  const shell = shellFor(state, id, written);
+  const shell = shellFor(step.state, id, written);
   if (shell !== undefined) {
-    return and(assign(state, { id, shell }), (state) => leave(state, { id, shell }));
+    assign(step, { id, shell });
+    leave(step, { id, shell });
+    return;
   }
-  // It was gone before it could be seen: what Claude Code says of its output is all there is.
-  return and(
-    written === undefined ? told(state) : tellText(state, { call: id, shell: null, text: written }),
-    (state) => endCall(state, id),
-  );
+  // The shell was gone before it could be seen: all that is known of its output is what the call returned.
+  if (written !== undefined) emitOutput(step, { call: id, shell: null, text: written });
+  endCall(step, id);
 }
 
-/** What another tool has returned: it may have stopped a shell in the background. */
-function tellStopped(state: FramesState, outcome: unknown): Told {
+/** Ends the call of a shell in the background that another tool has stopped, as the result of that tool says. */
+function endStoppedShell(step: OutputStep, outcome: unknown): void {
   const task = isJsonObject(outcome) && outcome.task_type === "local_bash"
     ? outcome.task_id
     : undefined;
-  const call = typeof task === "string" ? callOf(state, task) : undefined;
-  return typeof task !== "string" || call === undefined
-    ? told(state)
-    : leave(state, { id: call, shell: task });
+  const call = typeof task === "string" ? callOf(step.state, task) : undefined;
+  if (typeof task === "string" && call !== undefined) leave(step, { id: call, shell: task });
 }
 
-/** What a call has written, as Claude Code gives it: trimmed, and cut where it is long. Undefined if it ran no shell. */
+/** The output that a call returns: trimmed, and cut where it is long. Undefined if the call ran no shell. */
 function writtenBy(outcome: unknown): string | undefined {
   if (typeof outcome === "string") {
     return /^Error: Exit code \d+(?:\n|$)/u.test(outcome)
@@ -175,106 +176,86 @@ function writtenBy(outcome: unknown): string | undefined {
   return isJsonObject(outcome) && typeof outcome.stdout === "string" ? outcome.stdout : undefined;
 }
 
-/** The task in the background that a line says is over. */
+/** The task in the background whose end a line reports. */
 function endedTask(entry: Entry): string | undefined {
   if (entry.type === "other") return enqueuedNotification(entry.line)?.taskId;
   return entry.type === "user" ? parseTaskNotification(entry.message.content)?.taskId : undefined;
 }
 
-/** A call has returned: it is over once all that its shell has written is told. */
+/** Ends a call that has returned, once all output of its shell is known. */
 function leave(
-  state: FramesState,
+  step: OutputStep,
   { id, shell }: { readonly id: string; readonly shell: string },
-): Told {
-  const call = state.shellCalls.get(id);
-  if (call === undefined || call.returned) return told(state);
-  const left = ordered(state, { type: "leave-shell", id: shell });
-  return state.seenShells.get(shell)?.over === true
-    ? endCall(left, id)
-    : told(withCall(left, id, { ...call, returned: true }));
+): void {
+  const call = step.state.shellCalls.get(id);
+  if (call === undefined || call.returned) return;
+  order(step, { type: "leave-shell", id: shell });
+  if (step.state.seenShells.get(shell)?.over === true) endCall(step, id);
+  else updateCall(step, id, { ...call, returned: true });
 }
 
-/** Says that a call has written all that it will. */
-function endCall(before: FramesState, id: string): Told {
-  const { shell = null, background } = before.shellCalls.get(id) ?? {};
-  const { untold = [] } = background ? {} : before.seenShells.get(shell ?? "") ?? {};
-  const rest = untold.reduce<Told>(
-    (said, { text, stream }) =>
-      and(said, (state) => tellText(state, { call: id, shell, text, stream })),
-    told(before),
-  );
-  return and(rest, (state) => forgetCall(state, { id, shell }));
+/** Emits the rest of a call's output, and an empty delta, which says that this was all. Then forgets the call. */
+function endCall(step: OutputStep, id: string): void {
+  const { shellCalls, seenShells } = step.state;
+  const { shell = null, background } = shellCalls.get(id) ?? {};
+  const { untold = [] } = background ? {} : seenShells.get(shell ?? "") ?? {};
+  for (const { text, stream } of untold) emitOutput(step, { call: id, shell, text, stream });
+  emitDelta(step, { call: id, shell, text: "" });
+  const otherCalls = new Map(shellCalls);
+  otherCalls.delete(id);
+  const otherShells = new Map(seenShells);
+  if (shell !== null) otherShells.delete(shell);
+  step.update({ shellCalls: otherCalls, seenShells: otherShells });
 }
 
-/** Nothing more is told of a call but that this was all. */
-function forgetCall(
-  state: FramesState,
-  { id, shell }: { readonly id: string; readonly shell: string | null },
-): Told {
-  const shellCalls = new Map(state.shellCalls);
-  shellCalls.delete(id);
-  const seenShells = new Map(state.seenShells);
-  if (shell !== null) seenShells.delete(shell);
-  return and(
-    sayText(state, { call: id, shell, text: "" }),
-    (state) => told({ ...state, shellCalls, seenShells }),
-  );
+/** Assigns the shells that can only be those of a certain call, and emits their pending output. */
+function assignCertainShells(step: OutputStep): void {
+  const unassigned = [...step.state.seenShells].filter(([, { called }]) => !called);
+  for (const [shell] of unassigned) {
+    const id = onlyCallOf(step.state, shell);
+    if (id !== undefined) assign(step, { id, shell });
+  }
 }
 
-/** Tells of the shells that can only be those of a certain call. */
-function tellCalled(state: FramesState): Told {
-  return [...state.seenShells].filter(([, { called }]) => !called).reduce<Told>(
-    (said, [shell]) =>
-      and(said, (state) => {
-        const id = onlyCallOf(state, shell);
-        return id === undefined ? told(state) : assign(state, { id, shell });
-      }),
-    told(state),
-  );
-}
-
-/** From now on it is known whose shell it is. */
+/** Records that a shell runs the command of a call, and emits its pending output. */
 function assign(
-  state: FramesState,
+  step: OutputStep,
   { id, shell }: { readonly id: string; readonly shell: string },
-): Told {
-  const seen = state.seenShells.get(shell);
-  const call = state.shellCalls.get(id);
-  if (call === undefined || seen === undefined || seen.called) return told(state);
-  const known = withShell(
-    withCall(state, id, { ...call, shell }),
-    shell,
-    { ...seen, called: true },
-  );
-  const followed = seen.over ? known : ordered(known, { type: "follow-shell", id: shell });
-  return tellUntold(followed, shell);
+): void {
+  const seen = step.state.seenShells.get(shell);
+  const call = step.state.shellCalls.get(id);
+  if (call === undefined || seen === undefined || seen.called) return;
+  updateCall(step, id, { ...call, shell });
+  updateShell(step, shell, { ...seen, called: true });
+  if (!seen.over) order(step, { type: "follow-shell", id: shell });
+  emitPendingOutput(step, shell);
 }
 
 /**
- * The call that a shell carries out, if there is no doubt. Claude Code tells the id of a shell in the background alone;
- * of others it is known what their process was given to carry out. Where two calls ask for the same, whose shell is
- * whose is seen only from what they return.
+ * The call whose command a shell runs, if only one is possible. Claude Code names the id of a shell in the background
+ * alone. Of other shells the command of the process is known; where two calls have the same command, only their results
+ * show whose shell is whose.
  */
 function onlyCallOf(state: FramesState, id: string): string | undefined {
   const named = callOf(state, id);
   const seen = state.seenShells.get(id);
   if (named !== undefined || seen === undefined) return named;
   const { command, running, over } = seen;
-  // The line of its own call may not have been written, and that of an earlier one not say yet that it has returned.
+  // The line of the shell's own call may not have been read yet, nor the result of an earlier call.
   if (command === undefined || !running || over) return undefined;
   const others = [...state.seenShells].filter(([other, { called }]) => !called && other !== id);
   const open = [...state.shellCalls].filter(([, { shell }]) => shell === undefined);
   const same = open.filter(([, call]) => call.command === command);
-  // A hook of the project may have changed what is carried out.
+  // A hook of the project may have changed the command.
   const fit = same.length === 0 ? open : same;
   const rivals = same.length === 0 ? others : others.filter(([, one]) => one.command === command);
   return fit.length === 1 && rivals.length === 0 ? fit[0]?.[0] : undefined;
 }
 
 /**
- * The shell of a call that is over, if that is known by now.
+ * The shell of a call that has returned, if it can be told by now.
  *
- * @param written what it has written, as it returned it; absent for a call that was stopped, or never ran
+ * @param written the output that the call returned; undefined for a call that was stopped or never ran
  */
 function shellFor(state: FramesState, id: string, written: string | undefined): string | undefined {
   const call = state.shellCalls.get(id);
@@ -291,11 +272,11 @@ function shellFor(state: FramesState, id: string, written: string | undefined): 
   const unknown = free.filter(([, { command }]) => command === undefined || !commands.has(command));
   const may = same.length === 0 ? unknown : same;
   const [fitting] = may.find(([, { untold }]) => isSameText(joined(untold), written)) ?? [];
-  // Claude Code may have cut it, or added a remark.
+  // Claude Code may have cut the output, or added a remark.
   return fitting ?? (same.length === 1 ? same[0]?.[0] : undefined);
 }
 
-/** What Claude Code adds to the output of a shell in the background that has ended, at the end of a text. */
+/** The remark that Claude Code adds to the output of a shell in the background when the shell ends. */
 function remarkIn(text: string): string {
   return /\n\[(?:exited with code -?\d+|killed)\]\n$/u.exec(text)?.[0] ?? "";
 }
@@ -304,7 +285,7 @@ function joined(texts: readonly ShellText[]): string {
   return texts.map(({ text }) => text).join("");
 }
 
-/** Whether two texts are the same but for space around them, as far as they go. */
+/** Whether two texts are the same apart from white space around them. Of a text that may be cut, the beginning counts. */
 function isSameText(untold: string, written: string): boolean {
   const [one, other] = [untold.trim(), written.trim()];
   const length = Math.min(one.length, other.length);
@@ -313,31 +294,25 @@ function isSameText(untold: string, written: string): boolean {
     : false;
 }
 
-/** The call to which a shell belongs. */
+/** The call of a shell. */
 function callOf({ shellCalls }: FramesState, id: string): string | undefined {
   return [...shellCalls].find(([, { shell }]) => shell === id)?.[0];
 }
 
-function tellText(
-  state: FramesState,
-  piece: ToldPiece,
-): Told {
-  return piece.text === "" ? told(state) : sayText(state, piece);
-}
-
-/** A piece of what a call has written. */
-interface ToldPiece {
+/** Output of a call. */
+interface CallOutput {
   readonly call: string;
   readonly shell: string | null;
   readonly text: string;
   readonly stream?: ShellText["stream"] | undefined;
 }
 
-function sayText(
-  state: FramesState,
-  { call, shell, text, stream }: ToldPiece,
-): Told {
-  return say(state, (context) => [
+function emitOutput(step: OutputStep, output: CallOutput): void {
+  if (output.text !== "") emitDelta(step, output);
+}
+
+function emitDelta(step: OutputStep, { call, shell, text, stream }: CallOutput): void {
+  emitAfterInit(step, (context) => [
     systemFrame("shell_output_delta", {
       tool_use_id: call,
       task_id: shell,
@@ -347,14 +322,50 @@ function sayText(
   ]);
 }
 
-function withCall(state: FramesState, id: string, call: ShellCall): FramesState {
-  return { ...state, shellCalls: new Map(state.shellCalls).set(id, call) };
+function updateCall(step: OutputStep, id: string, call: ShellCall): void {
+  step.update({ shellCalls: new Map(step.state.shellCalls).set(id, call) });
 }
 
-function withShell(state: FramesState, id: string, shell: SeenShell): FramesState {
-  return { ...state, seenShells: new Map(state.seenShells).set(id, shell) };
+function updateShell(step: OutputStep, id: string, shell: SeenShell): void {
+  step.update({ seenShells: new Map(step.state.seenShells).set(id, shell) });
 }
 
-function ordered(state: FramesState, order: ShellOrder): FramesState {
-  return { ...state, shellOrders: [...state.shellOrders, order] };
+function order(step: OutputStep, order: ShellOrder): void {
+  step.update({ shellOrders: [...step.state.shellOrders, order] });
+}
+
+/** The old form of `recordShellCalls`. */
+export function noteShellCalls(state: FramesState, entry: AssistantEntry): Told {
+  return asOldOutput(state, (step) => recordShellCalls(step, entry));
+}
+
+/** The old form of `receiveShell`. */
+export function noteShell(state: FramesState, shell: Parameters<typeof receiveShell>[1]): Told {
+  return asOldOutput(state, (step) => receiveShell(step, shell));
+}
+
+/** The old form of `receiveShellOutput`. */
+export function tellShellOutput(
+  state: FramesState,
+  output: Parameters<typeof receiveShellOutput>[1],
+): Told {
+  return asOldOutput(state, (step) => receiveShellOutput(step, output));
+}
+
+/** The old form of `receiveShellEnd`. */
+export function noteShellOver(
+  state: FramesState,
+  end: Parameters<typeof receiveShellEnd>[1],
+): Told {
+  return asOldOutput(state, (step) => receiveShellEnd(step, end));
+}
+
+/** The old form of `endReturnedShellCalls`. */
+export function tellReturnedShells(state: FramesState, entry: Entry): Told {
+  return asOldOutput(state, (step) => endReturnedShellCalls(step, entry));
+}
+
+/** The old form of `endAllShellCalls`. */
+export function tellShellsEnd(state: FramesState): Told {
+  return asOldOutput(state, endAllShellCalls);
 }

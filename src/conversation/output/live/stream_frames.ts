@@ -1,93 +1,94 @@
 import { askedBy, systemFrame } from "../frames/frame_context.ts";
-import { and, type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
+import {
+  asOldOutput,
+  type FramesState,
+  newUuid,
+  type OutputStep,
+  type Told,
+} from "../telling/frames_state.ts";
 import type { ApiRetry } from "../../control/input.ts";
-import { say } from "../telling/saying.ts";
+import { emitAfterInit } from "../telling/saying.ts";
 import type { StreamEvent, StreamEventFrame } from "../../../claude/wire/message_frames.ts";
 import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { UserEntry } from "../../../claude/transcript/entry.ts";
 
-/** Says that the model is asked, once for each answer and before anything that comes of it, to whoever wants answers live. */
-export function tellRequest(state: FramesState): Told {
-  if (state.requested !== false) return told(state);
-  const { sessionId } = state.options;
-  const { user_message_uuids } = askedBy(state);
-  const { state: next, made } = withIds(
-    { ...state, requested: true },
-    (newUuid) =>
-      systemFrame(
-        "status",
-        {
-          status: "requesting",
-          ...(user_message_uuids === undefined ? {} : { user_message_uuids }),
-        },
-        { sessionId, newUuid },
-      ),
+/** Emits `system/status` with `requesting`: once for each request, before all frames of its answer. */
+export function emitRequestStatus(step: OutputStep): void {
+  const { requested, options: { sessionId } } = step.state;
+  if (requested !== false) return;
+  const { user_message_uuids } = askedBy(step.state);
+  step.update({ requested: true });
+  step.emit(
+    systemFrame("status", {
+      status: "requesting",
+      ...(user_message_uuids === undefined ? {} : { user_message_uuids }),
+    }, { sessionId, newUuid: () => newUuid(step) }),
   );
-  return told(next, [made]);
 }
 
-/** Says that a request has failed and is made again. */
-export function tellAgain(state: FramesState, retry: ApiRetry): Told {
-  const { sessionId } = state.options;
-  return and(tellRequest(state), (state) => {
-    const { state: next, made } = withIds(
-      state,
-      (newUuid) => apiRetryFrame(retry, { sessionId, uuid: newUuid() }),
-    );
-    return told(next, [made]);
-  });
+/** Emits that a request has failed and is made again. */
+export function emitRetry(step: OutputStep, retry: ApiRetry): void {
+  emitRequestStatus(step);
+  const { sessionId } = step.state.options;
+  step.emit(apiRetryFrame(retry, { sessionId, uuid: newUuid(step) }));
 }
 
-/** The answer has been told, or will not come: the next one takes another request. */
-export function forgetRequest(state: FramesState): FramesState {
-  return state.requested === true ? { ...state, requested: false } : state;
+/** Ends the request of the last answer: the next answer takes another request. */
+export function forgetRequest(step: OutputStep): void {
+  if (step.state.requested === true) step.update({ requested: false });
 }
 
-/** Says an event of the stream of an answer, of which `message_start` told the id. */
-export function sayEvent(
-  state: FramesState,
-  { event, of: messageId = "", more = {} }: {
-    readonly event: StreamEvent;
-    readonly of: string | undefined;
+/** Records the id of an answer that is emitted event by event, for `begun_message_ids` of the result. */
+export function recordStreamed(step: OutputStep, messageId: string): void {
+  const { streamed = [] } = step.state;
+  if (messageId === "" || streamed.includes(messageId)) return;
+  step.update({ streamed: [...streamed, messageId] });
+}
+
+/** Emits an event of an answer's stream. The first `message_start` of a turn names the messages that it answers. */
+export function emitStreamEvent(
+  step: OutputStep,
+  event: StreamEvent,
+  { messageId = "", more = {} }: {
+    /** The answer's id, as its `message_start` has it. */
+    readonly messageId: string | undefined;
+    /** Further fields of the frame. */
     readonly more?: Readonly<Record<string, unknown>>;
   },
-): Told {
-  const isNaming = event.type === "message_start" && !state.named.has("stream_event");
-  const all = isNaming ? { ...more, ...askedBy(state) } : more;
-  return say(state, ({ version, sessionId, newUuid }) => [
-    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more: all }),
+): void {
+  const namesMessages = event.type === "message_start" && !step.state.named.has("stream_event");
+  const fields = namesMessages ? { ...more, ...askedBy(step.state) } : more;
+  emitAfterInit(step, ({ version, sessionId, newUuid }) => [
+    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more: fields }),
   ]);
 }
 
-/** An answer has broken off: its stream ends, and says before which block. */
-export function sayAbandoned(
-  state: FramesState,
-  { of, at }: { readonly of: string; readonly at: number },
-): Told {
-  const from = { api_message_id: of, from_block_index: at };
-  return sayEvent(state, {
-    event: { type: "message_stop" },
-    of,
-    more: { abandoned_blocks: from },
+/** Emits the end of an answer that broke off. `blockIndex` is the first block that is missing. */
+export function emitStreamBreak(
+  step: OutputStep,
+  { messageId, blockIndex }: { readonly messageId: string; readonly blockIndex: number },
+): void {
+  const abandoned = { api_message_id: messageId, from_block_index: blockIndex };
+  emitStreamEvent(step, { type: "message_stop" }, {
+    messageId,
+    more: { abandoned_blocks: abandoned },
   });
 }
 
-/** A frame around an event of the API's stream, with the keys of a version. */
 function streamEventFrame(
   event: StreamEvent,
   { version, sessionId, uuid, messageId, more }: {
     readonly version: string;
     readonly sessionId: string;
     readonly uuid: string;
-    /** The answer's id, as its `message_start` tells it. */
     readonly messageId: string;
     readonly more: Readonly<Record<string, unknown>>;
   },
 ): StreamEventFrame {
   const fields = {
     ...more,
-    thinking_display: isOfThinking(event) ? "updates" : undefined,
+    thinking_display: namesThinkingDisplay(event) ? "updates" : undefined,
     api_message_id: messageId,
   };
   return {
@@ -100,13 +101,13 @@ function streamEventFrame(
   };
 }
 
-/** The events with which Claude Code says how thinking is shown: in the same way whatever the caller asked for. */
-function isOfThinking({ type, content_block: block, delta }: StreamEvent): boolean {
+/** Whether Claude Code adds `thinking_display` to an event. Its value is the same whatever the caller asked for. */
+function namesThinkingDisplay({ type, content_block: block, delta }: StreamEvent): boolean {
   const { type: kind } = (block ?? delta ?? {}) as { readonly type?: unknown };
   return type === "message_start" || kind === "thinking" || kind === "thinking_delta";
 }
 
-/** The frame with which `claude -p` tells of a retry. */
+/** Builds the `system/api_retry` frame. */
 export function apiRetryFrame(
   retry: ApiRetry,
   ids: { readonly sessionId: string; readonly uuid: string },
@@ -138,8 +139,13 @@ function errorClass(status: number | null): string {
   }
 }
 
-/** Whether a line holds the result of a call by which a structured answer is given. */
-export function isOfOutput({ outputCalls }: FramesState, { message }: UserEntry): boolean {
+/** Whether a line holds the result of a call that gives a structured answer. */
+export function holdsOutputResult({ outputCalls }: FramesState, { message }: UserEntry): boolean {
   return outputCalls !== undefined && typeof message.content !== "string" &&
     message.content.some(({ tool_use_id: id }) => typeof id === "string" && outputCalls.has(id));
+}
+
+/** The old form of `emitRetry`. */
+export function tellAgain(state: FramesState, retry: ApiRetry): Told {
+  return asOldOutput(state, (step) => emitRetry(step, retry));
 }

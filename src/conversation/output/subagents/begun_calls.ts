@@ -2,64 +2,72 @@ import { calledSubagent } from "./hooked_tasks.ts";
 import { isLater } from "../lines/line_order.ts";
 import { tellRead } from "../lines/tell_lines.ts";
 import { chainOf, listOf } from "../../../chain.ts";
-import { type FramesState, type Told, told } from "../telling/frames_state.ts";
+import {
+  asOldOutput,
+  type FramesState,
+  type OutputStep,
+  runOldOutput,
+  type Told,
+} from "../telling/frames_state.ts";
 import type { Entry } from "../../../claude/transcript/entry.ts";
 import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText } from "../../../json_object.ts";
 
-/** A call whose subagent has not been heard of yet, and the line that holds it. */
-interface UnbegunCall {
+/** A call whose subagent has not started yet, and the line that holds the call. */
+interface UnstartedCall {
   readonly id: string;
   readonly line: Entry;
 }
 
 /**
- * The first call for whose subagent its turn waits, and of which nothing has been read but the call: `claude -p` tells the
- * beginning of a subagent right behind its call, and Claude Code writes it to another file, up to
- * 0.1 s apart from what the answer goes on with. A call that a hook holds up begins when the hook says so.
+ * The first call for whose subagent the turn waits, and of whose subagent no line and no hook has been received.
+ *
+ * `claude -p` prints the start of a subagent right after the call. Claude Code writes the subagent's lines to a file of
+ * their own, up to 0.1 s before or after the lines with which the answer goes on. Where a hook can delay a call, the start
+ * cannot be waited for.
  */
-function unbegunCall(state: FramesState): UnbegunCall | undefined {
+function unstartedCall(state: FramesState): UnstartedCall | undefined {
   const { own, ended, options } = state;
-  const isHeard = state.exact !== undefined || state.partial !== undefined;
-  if (isHeard || options.subagentsUnread || options.callHooks) return undefined;
+  const isStreamed = state.exact !== undefined || state.partial !== undefined;
+  if (isStreamed || options.subagentsUnread || options.callHooks) return undefined;
   if (ended.some(({ lines }) => lines !== undefined)) return undefined;
   const lines = listOf(own);
-  const calls = lines.flatMap((line) => callsIn(line).map((id) => ({ id, line })));
+  const calls = lines.flatMap((line) => agentCallsIn(line).map((id) => ({ id, line })));
   const known = state.unbegun === undefined ? calls : [state.unbegun, ...calls];
   if (known.length === 0) return undefined;
-  const begun = new Set([
+  const started = new Set([
     ...[...state.uncalled, ...listOf(state.subagents)].map(({ subagent }) => subagent.toolUseId),
     ...lines.flatMap(resultsIn),
   ]);
-  const isTold = (id: string) => state.allTasks.values().some(({ toolUseId }) => toolUseId === id);
-  return known.find(({ id }) => !begun.has(id) && !isTold(id));
+  const hasTask = (id: string) => state.allTasks.values().some(({ toolUseId }) => toolUseId === id);
+  return known.find(({ id }) => !started.has(id) && !hasTask(id));
 }
 
 /**
- * Tells what has been read up to a call whose subagent has not begun, and holds back what was written behind it; undefined
- * where there is none.
+ * Emits the lines that have been read up to a call whose subagent has not started, and defers the lines after it. Does
+ * nothing and returns false where there is no such call.
  */
-export function tellToCall(state: FramesState): Told | undefined {
-  const call = unbegunCall(state);
-  if (call === undefined) return undefined;
-  const [own, subagents] = [listOf(state.own), listOf(state.subagents)];
+export function emitUpToUnstartedCall(step: OutputStep): boolean {
+  const call = unstartedCall(step.state);
+  if (call === undefined) return false;
+  const [own, subagents] = [listOf(step.state.own), listOf(step.state.subagents)];
   const place = own.indexOf(call.line) + 1;
-  const isBehind = isLater(subagents, call.line);
-  const said = tellRead({
-    ...state,
+  const isAfterCall = isLater(subagents, call.line);
+  step.update({
     own: chainOf(own.slice(0, place)),
-    subagents: chainOf(subagents.filter((line) => !isBehind(line))),
+    subagents: chainOf(subagents.filter((line) => !isAfterCall(line))),
   });
-  return told({
-    ...said.state,
+  runOldOutput(step, tellRead);
+  step.update({
     own: chainOf(own.slice(place)),
-    subagents: chainOf(subagents.filter(isBehind)),
+    subagents: chainOf(subagents.filter(isAfterCall)),
     unbegun: call,
-  }, said.frames);
+  });
+  return true;
 }
 
 /** Ids of the calls on a line for whose subagents the turn waits. */
-function callsIn(line: Entry): readonly string[] {
+function agentCallsIn(line: Entry): readonly string[] {
   if (line.type !== "assistant" || line.isSidechain === true) return [];
   return callsOf(line.message)
     .filter((call) =>
@@ -71,4 +79,13 @@ function callsIn(line: Entry): readonly string[] {
 function resultsIn(line: Entry): readonly string[] {
   if (line.type !== "user" || typeof line.message.content === "string") return [];
   return line.message.content.map(({ tool_use_id: id }) => asText(id));
+}
+
+/** The old form of `emitUpToUnstartedCall`. */
+export function tellToCall(state: FramesState): Told | undefined {
+  let isFound = false;
+  const said = asOldOutput(state, (step) => {
+    isFound = emitUpToUnstartedCall(step);
+  });
+  return isFound ? said : undefined;
 }

@@ -1,36 +1,36 @@
 import { endOfCall } from "../frames/task_ends.ts";
 import { startTask, type Task } from "../frames/tasks.ts";
 import {
-  and,
+  asOldOutput,
   type FramesState,
   type HookedTask,
   knownCall,
+  type OutputStep,
   type Told,
-  told,
 } from "../telling/frames_state.ts";
-import { tellTasks } from "../telling/saying.ts";
+import { emitTasks } from "../telling/saying.ts";
 import { listOf } from "../../../chain.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { callsOf, type ToolUse } from "../../../claude/transcript/turn.ts";
 
+/** A call of a hook. */
+interface HookCall {
+  readonly event: string;
+  readonly payload: HookPayload;
+  /** In milliseconds since the epoch. */
+  readonly at: number;
+}
+
 /**
- * Notes what a hook says of a task: `claude -p` tells that it has begun before it calls SubagentStart, and that it is
- * over before PostToolUse. Transcripts say so too, but not before the child has its answer.
+ * Receives what a hook says of a task. `claude -p` prints the start of a task before it runs SubagentStart, and its end
+ * before PostToolUse. Transcripts hold both, but only after the hook has answered the child.
  */
-export function hearTask(
-  state: FramesState,
-  { event, payload, at }: {
-    readonly event: string;
-    readonly payload: HookPayload;
-    /** In milliseconds since the epoch. */
-    readonly at: number;
-  },
-): Told {
-  const heard = hookedTask(event, payload, at);
-  return heard === undefined
-    ? told(state)
-    : tellHookedTasks({ ...state, hooked: [...state.hooked, heard] });
+export function receiveTaskHook(step: OutputStep, { event, payload, at }: HookCall): void {
+  const task = hookedTask(event, payload, at);
+  if (task === undefined) return;
+  step.update({ hooked: [...step.state.hooked, task] });
+  emitHookedTasks(step);
 }
 
 function hookedTask(event: string, payload: HookPayload, at: number): HookedTask | undefined {
@@ -42,8 +42,8 @@ function hookedTask(event: string, payload: HookPayload, at: number): HookedTask
         : undefined;
     case "PostToolUse":
     case "PostToolUseFailure": {
-      const isOfTask = typeof name === "string" && OF_TASKS.includes(name);
-      if (typeof toolUseId !== "string" || !isOfTask) return undefined;
+      const mayStartTask = typeof name === "string" && TASK_TOOLS.includes(name);
+      if (typeof toolUseId !== "string" || !mayStartTask) return undefined;
       const response = payload["tool_response"];
       return {
         kind: "returned",
@@ -58,72 +58,97 @@ function hookedTask(event: string, payload: HookPayload, at: number): HookedTask
   }
 }
 
-/** Tools whose calls may be tasks. */
-const OF_TASKS = ["Agent", "Task", "Bash"];
+/** Tools whose calls may start tasks. */
+const TASK_TOOLS = ["Agent", "Task", "Bash"];
 
-/** Tells what hooks have said of tasks, as far as the calls that they are about have been told. */
-export function tellHookedTasks(state: FramesState): Told {
-  const { hooked } = state;
-  if (hooked.length === 0) return told(state);
-  return hooked.reduce<Told>(
-    (said, task) => and(said, (state) => tellHooked(state, task)),
-    told({ ...state, hooked: [] }),
-  );
-}
-
-/** A subagent's transcript has been read: which call has begun it is left to that. */
-export function forgetBegun(state: FramesState, agentId: string): FramesState {
-  return keepBegun(state, (task) => task.agentId !== agentId);
-}
-
-/** A turn is over, with all subagents that were begun in it; its last line may be read when the next one has begun some. */
-export function forgetBegunUntil(state: FramesState, end: string | undefined): FramesState {
-  const until = end === undefined ? Infinity : Date.parse(end);
-  return keepBegun(state, ({ at }) => at > until);
-}
-
-function keepBegun(
-  state: FramesState,
-  isKept: (task: HookedTask & { readonly kind: "begun" }) => boolean,
-): FramesState {
-  if (state.hooked.length === 0) return state;
-  return { ...state, hooked: state.hooked.filter((task) => task.kind !== "begun" || isKept(task)) };
-}
-
-/** The result of a call has been read: what a hook has said of it is told by that. */
-export function forgetHooked(state: FramesState, toolUseIds: readonly unknown[]): FramesState {
-  if (state.hooked.length === 0) return state;
-  const hooked = state.hooked.filter((task) =>
-    task.kind === "begun" || !toolUseIds.includes(task.toolUseId)
-  );
-  return { ...state, hooked };
-}
-
-function tellHooked(state: FramesState, task: HookedTask): Told {
-  const later = told({ ...state, hooked: [...state.hooked, task] });
-  if (task.kind === "begun") {
-    const { agentId, type } = task;
-    if (state.allTasks.has(agentId)) return told(state);
-    const calls = newCalls(state, type);
-    const [call] = calls;
-    if (call === undefined) return later;
-    // Of several, its transcript will say which is its own.
-    return calls.length > 1 ? told(state) : tellBegun(state, { agentId, type, call });
+/** Emits what hooks have said of tasks whose calls have been emitted, and keeps the rest. */
+export function emitHookedTasks(step: OutputStep): void {
+  const { hooked } = step.state;
+  if (hooked.length === 0) return;
+  step.update({ hooked: [] });
+  for (const task of hooked) {
+    if (task.kind === "begun") emitHookedStart(step, task);
+    else emitHookedReturn(step, task);
   }
-  const { toolUseId, outcome } = task;
-  if (knownCall(state, toolUseId) === undefined) return later;
-  const { agentId, status } = outcome;
-  const isOver = typeof agentId === "string" && status === "completed";
-  // What it has said until then comes first.
-  if (isOver && state.tasks.get(agentId)?.spoken !== true) return later;
-  return tellTasks(state, (context) => endOfCall(state.tasks, task, context));
 }
 
-/** Calls of a kind of subagent that none has been started for; a skill's subagent may be of any kind. */
-function newCalls(state: FramesState, type: string): readonly ToolUse[] {
+/** Emits that a subagent starts, if a single call can have started it. Of several calls its transcript names the one. */
+function emitHookedStart(step: OutputStep, task: HookedTask & { readonly kind: "begun" }): void {
+  const { agentId, type } = task;
+  if (step.state.allTasks.has(agentId)) return;
+  const [call, ...others] = startableCalls(step.state, type);
+  if (call === undefined) {
+    step.update({ hooked: [...step.state.hooked, task] });
+    return;
+  }
+  // The transcript of a skill's subagent tells what starts it.
+  if (others.length > 0 || call.name === "Skill") return;
+  emitTasks(step, (context) =>
+    startTask(step.state.tasks, {
+      description: "",
+      ...calledSubagent(call),
+      id: agentId,
+      toolUseId: call.id,
+      type: "local_agent",
+      agentType: type,
+    }, context));
+}
+
+/** Emits that a task has started or ended with the return of its call. */
+function emitHookedReturn(
+  step: OutputStep,
+  task: HookedTask & { readonly kind: "returned" },
+): void {
+  const { toolUseId, outcome: { agentId, status } } = task;
+  const isCompleted = typeof agentId === "string" && status === "completed";
+  // The last words of a subagent come before its end.
+  const isEarly = isCompleted && step.state.tasks.get(agentId)?.spoken !== true;
+  if (isEarly || knownCall(step.state, toolUseId) === undefined) {
+    step.update({ hooked: [...step.state.hooked, task] });
+    return;
+  }
+  emitTasks(step, (context) => endOfCall(step.state.tasks, task, context));
+}
+
+/** Forgets that a hook reported the start of a subagent: lines of its transcript have been read, which name its call. */
+export function forgetHookedStart(step: OutputStep, agentId: string): void {
+  keepHookedStarts(step, (task) => task.agentId !== agentId);
+}
+
+/**
+ * Forgets the starts that hooks reported in a turn that is over. The last line of the turn may be read when the next turn
+ * has started subagents.
+ *
+ * @param end when the turn ended, in ISO 8601
+ */
+export function forgetHookedStartsUntil(step: OutputStep, end: string | undefined): void {
+  const until = end === undefined ? Infinity : Date.parse(end);
+  keepHookedStarts(step, ({ at }) => at > until);
+}
+
+function keepHookedStarts(
+  step: OutputStep,
+  isKept: (task: HookedTask & { readonly kind: "begun" }) => boolean,
+): void {
+  const { hooked } = step.state;
+  if (hooked.length === 0) return;
+  step.update({ hooked: hooked.filter((task) => task.kind !== "begun" || isKept(task)) });
+}
+
+/** Forgets what hooks said of the return of calls: the results of the calls have been read, and say the same. */
+export function forgetHookedReturns(step: OutputStep, toolUseIds: readonly unknown[]): void {
+  const { hooked } = step.state;
+  if (hooked.length === 0) return;
+  step.update({
+    hooked: hooked.filter((task) => task.kind === "begun" || !toolUseIds.includes(task.toolUseId)),
+  });
+}
+
+/** The calls that may have started a subagent of a type, and have no task yet. A skill's subagent may be of any type. */
+function startableCalls(state: FramesState, type: string): readonly ToolUse[] {
   const { toolUses, agentCalls, allTasks } = state;
   const started = new Set([...allTasks.values()].map(({ toolUseId }) => toolUseId));
-  const calls = [...toolUses.values(), ...agentCalls.values(), ...heldCalls(state)];
+  const calls = [...toolUses.values(), ...agentCalls.values(), ...deferredCalls(state)];
   return calls.filter(({ id, name, input }) => {
     if (started.has(id)) return false;
     if (name === "Skill") return true;
@@ -132,32 +157,11 @@ function newCalls(state: FramesState, type: string): readonly ToolUse[] {
   });
 }
 
-/** Calls that have been read, and are told behind the beginning of the one before them. */
-function heldCalls({ unbegun, own }: FramesState): readonly ToolUse[] {
+/** Calls that have been read, and wait for the start of the subagent of a call before them. */
+function deferredCalls({ unbegun, own }: FramesState): readonly ToolUse[] {
   return unbegun === undefined
     ? []
     : listOf(own).flatMap((line) => line.type === "assistant" ? callsOf(line.message) : []);
-}
-
-function tellBegun(
-  state: FramesState,
-  { agentId, type, call }: {
-    readonly agentId: string;
-    readonly type: string;
-    readonly call: ToolUse;
-  },
-): Told {
-  // What begins a skill's is known from its transcript.
-  if (call.name === "Skill") return told(state);
-  return tellTasks(state, (context) =>
-    startTask(state.tasks, {
-      description: "",
-      ...calledSubagent(call),
-      id: agentId,
-      toolUseId: call.id,
-      type: "local_agent",
-      agentType: type,
-    }, context));
 }
 
 /** What the call of a subagent says of its task. */
@@ -177,4 +181,14 @@ export function calledSubagent(call: ToolUse | undefined): CalledSubagent {
     ...(typeof name === "string" ? { name } : {}),
     ...(call?.agentId === undefined ? {} : { parent: call.agentId }),
   };
+}
+
+/** The old form of `receiveTaskHook`. */
+export function hearTask(state: FramesState, hook: HookCall): Told {
+  return asOldOutput(state, (step) => receiveTaskHook(step, hook));
+}
+
+/** The old form of `forgetHookedStartsUntil`. */
+export function forgetBegunUntil(state: FramesState, end: string | undefined): FramesState {
+  return asOldOutput(state, (step) => forgetHookedStartsUntil(step, end)).state;
 }

@@ -1,183 +1,232 @@
-import { calledSubagent, forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
+import {
+  calledSubagent,
+  emitHookedTasks,
+  forgetHookedReturns,
+  forgetHookedStart,
+} from "./hooked_tasks.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
+import type { SubagentContext } from "../frames/frame_context.ts";
 import { isOfAgent, isOfTask } from "../frames/user_frames.ts";
 import { nestedTask, wakened } from "../frames/task_ends.ts";
 import { startTask, type Task, tellProgress } from "../frames/tasks.ts";
 import {
   isSkillText,
   mayBeFork,
-  noteFork,
-  noteSkillCalls,
-  noteSkillResult,
-  skillOf,
+  recordForkStart,
+  recordSkillCalls,
+  recordSkillResult,
+  skillName,
 } from "./forked_skills.ts";
 import { tellHookEnd } from "../lines/hook_ends.ts";
-import { endWritten } from "../live/live_answers.ts";
-import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
+import { endCompleteAnswer } from "../live/live_answers.ts";
+import { endReturnedShellCalls, recordShellCalls } from "../live/shell_output.ts";
 import {
-  and,
+  asOldOutput,
   type ForkedSkill,
   type FramesState,
   knownCall,
+  type OutputStep,
+  runOldOutput,
   type Told,
-  told,
 } from "../telling/frames_state.ts";
 import { chained } from "../../../chain.ts";
-import { say, tellTasks } from "../telling/saying.ts";
+import { emitAfterInit, emitTasks } from "../telling/saying.ts";
 import type { SubagentLine } from "../../control/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
-import { callsOf } from "../../../claude/transcript/turn.ts";
+import { callsOf, type ToolUse } from "../../../claude/transcript/turn.ts";
 
-/** Tells a line of a subagent's transcript, once its call is known. */
-export function tellSubagentLine(before: FramesState, line: SubagentLine): Told {
-  const { subagent: { agentId, type, description }, entry } = line;
-  const state = forgetBegun(noteFork(before, line), agentId);
-  const fork = state.forks.get(agentId);
+/** A line of a subagent, and what is known of the call that started the subagent. */
+interface CalledLine {
+  readonly line: SubagentLine;
+  readonly toolUseId: string;
+  /** Undefined for a subagent of an earlier run, and where the call has been forgotten. */
+  readonly call: ToolUse | undefined;
+  /** The skill that the subagent runs, if any. */
+  readonly fork: ForkedSkill | undefined;
+}
+
+/** Emits the frames of a line of a subagent's transcript, or defers the line until the subagent's call is known. */
+export function emitSubagentLine(step: OutputStep, line: SubagentLine): void {
+  const { subagent: { agentId }, entry } = line;
+  recordForkStart(step, line);
+  forgetHookedStart(step, agentId);
+  const fork = step.state.forks.get(agentId);
   const toolUseId = fork?.call.id ?? line.subagent.toolUseId;
   if (toolUseId === undefined) {
-    return told(
-      mayBeFork(state, line) ? { ...state, uncalled: [...state.uncalled, line] } : state,
-    );
+    if (mayBeFork(step.state, line)) deferLine(step, line);
+    return;
   }
-  const call = fork?.call ?? knownCall(state, toolUseId);
-  const task = state.allTasks.get(agentId);
-  if (
-    (call === undefined && task === undefined) || state.version === undefined ||
-    isBeingWoken(state, line)
-  ) {
-    return told({ ...state, uncalled: [...state.uncalled, line] });
+  const called = { line, toolUseId, call: fork?.call ?? knownCall(step.state, toolUseId), fork };
+  if (hasToWait(step.state, called)) {
+    deferLine(step, line);
+    return;
   }
-  // What a subagent says of being stopped is not said in its turn; what it has said before may be read later.
-  if (isWrittenAtEnd(state, entry) && state.tasks.get(agentId)?.background === true) {
-    return told(state);
+  // The subagent's words about being stopped are not printed; lines that it wrote before may be read later.
+  const isStopped = isWrittenAtEnd(step.state, entry) &&
+    step.state.tasks.get(agentId)?.background === true;
+  if (isStopped) return;
+  const openSkills = step.state.skills.length;
+  emitCalledLine(step, called);
+  if (entry.type === "assistant") {
+    recordCalls(step, entry, agentId);
+    emitHookedTasks(step);
+    recordShellCalls(step, entry);
+    return;
   }
-  // The end of a shell in the background wakes the subagent that started it, even if that one was over.
-  const woken = task !== undefined && !state.tasks.has(agentId) && entry.type === "user" &&
+  // After the result of a skill a single call of a skill may be open; and the line may have woken another subagent.
+  const isAwaited = step.state.uncalled.some(({ subagent: { agentId: id } }) =>
+    id === agentId || step.state.tasks.has(id)
+  );
+  if (step.state.skills.length < openSkills || isAwaited) emitDeferredLines(step);
+  if (entry.type === "user") forgetReturnedCalls(step, entry);
+}
+
+function deferLine(step: OutputStep, line: SubagentLine): void {
+  step.update({ uncalled: [...step.state.uncalled, line] });
+}
+
+function hasToWait(state: FramesState, { line, call }: CalledLine): boolean {
+  const isUnknown = call === undefined && !state.allTasks.has(line.subagent.agentId);
+  return isUnknown || state.version === undefined || isBeingWoken(state, line);
+}
+
+/** Emits the frames of a line whose call is known: the subagent's start, then what other subjects have to say, then its own. */
+function emitCalledLine(step: OutputStep, called: CalledLine): void {
+  const { entry } = called.line;
+  const background = emitSubagentStart(step, called);
+  if (!step.state.amid) endCompleteAnswer(step);
+  endReturnedShellCalls(step, entry);
+  runOldOutput(step, (state) => tellHookEnd(state, entry));
+  emitSkillResult(step, entry);
+  emitTasks(step, (context) => nestedTask(step.state.tasks, entry, context));
+  // `claude -p` reports the progress before the frame of the call where the turn waits for the subagent, and after it otherwise.
+  if (!background) emitProgress(step, called);
+  emitWords(step, called, background);
+  if (background) emitProgress(step, called);
+}
+
+/** Emits that a subagent starts, with its first line or when it is woken. Returns whether it runs in the background. */
+function emitSubagentStart(step: OutputStep, called: CalledLine): boolean {
+  const { line, toolUseId, call, fork } = called;
+  const { subagent: { agentId, type, description }, entry } = line;
+  const { tasks, allTasks } = step.state;
+  const task = allTasks.get(agentId);
+  // The end of a shell in the background wakes the subagent that started it, even if the subagent was over.
+  const woken = task !== undefined && !tasks.has(agentId) && entry.type === "user" &&
       isOfTask(entry.origin)
     ? wakened(task, entry.timestamp ?? "")
     : undefined;
   const isWoken = woken !== undefined || (task !== undefined && task.toolUseId !== toolUseId);
-  const background = isWoken ||
-    (fork === undefined ? calledSubagent(call).background : isForkApart(state, line));
-  const started = task !== undefined && woken === undefined ? told(state) : tellTasks(
-    state,
-    (context) =>
-      startTask(
-        state.tasks,
-        woken ?? {
-          ...calledSubagent(call),
-          id: agentId,
-          toolUseId,
-          type: "local_agent",
-          description,
-          background,
-          agentType: type,
-          ...(fork === undefined ? {} : forkIn(fork, { entry, background })),
-        },
-        context,
-      ),
-  );
-  const subagent = {
-    toolUseId,
-    agentId,
-    type,
-    description: fork === undefined || background ? description : fork.description,
-    background,
-  };
-  const shown = fork === undefined ? entry : shownOfFork(state, { entry, background });
-  const ahead = and(
-    and(
-      state.amid ? started : and(started, endWritten),
-      (state) => tellReturnedShells(state, entry),
-    ),
-    (state) =>
-      and(
-        and(tellHookEnd(state, entry), (state) => tellSkillResult(state, entry)),
-        (state) => tellNested(state, entry),
-      ),
-  );
-  // What a subagent's own subagents say is told with what subagents say, and only then.
-  const isSaid = call?.agentId === undefined || state.options.subagentText === true;
-  const words = (state: FramesState) =>
-    isSaid && shown !== undefined
-      ? say(state, (context) => framesOfEntry(shown, { ...context, subagent }))
-      : told(state);
-  const progress = (state: FramesState) =>
-    tellTasks(state, (context) => {
-      const { cwd, home } = state.options;
-      return tellProgress(state.tasks, { agentId, entry, cwd, home }, context);
-    });
-  const next = background ? and(and(ahead, words), progress) : and(and(ahead, progress), words);
-  if (entry.type !== "assistant") {
-    // After the result of a skill there may be a single call that is open, and another subagent may have been woken.
-    const { skills: { length } } = state;
-    const rest = and(next, (state) => {
-      const isAwaited = state.uncalled.some(({ subagent: { agentId: id } }) =>
-        id === agentId || state.tasks.has(id)
-      );
-      return state.skills.length < length || isAwaited ? tellUncalled(state) : told(state);
-    });
-    return entry.type === "user" ? and(rest, (state) => told(forgetCalls(state, entry))) : rest;
-  }
-  return and(
-    and(and(next, (state) => noteCalls(state, entry, agentId)), tellHookedTasks),
-    (state) => noteShellCalls(state, entry),
-  );
+  const background = isWoken || isInBackground(step.state, called);
+  if (task !== undefined && woken === undefined) return background;
+  emitTasks(step, (context) =>
+    startTask(
+      step.state.tasks,
+      woken ?? {
+        ...calledSubagent(call),
+        id: agentId,
+        toolUseId,
+        type: "local_agent",
+        description,
+        background,
+        agentType: type,
+        ...(fork === undefined ? {} : skillTask(fork, { entry, background })),
+      },
+      context,
+    ));
+  return background;
 }
 
-/** Whether a line was written once the run was ending; one without a time is taken for that then. */
-function isWrittenAtEnd({ endingAt }: FramesState, entry: Entry): boolean {
-  if (endingAt === undefined) return false;
-  const { timestamp } = entry.type === "other" ? entry.line : entry;
-  return typeof timestamp !== "string" || !(Date.parse(timestamp) < endingAt);
-}
-
-/** Whether the turn does not wait for a skill's subagent, as its note says, or the result of its call said later. */
-function isForkApart({ tasks }: FramesState, { subagent }: SubagentLine): boolean {
+/** Whether the turn goes on without the subagent: as its call says, or for a skill its meta file or the call's result. */
+function isInBackground(
+  { tasks }: FramesState,
+  { line: { subagent }, call, fork }: CalledLine,
+): boolean {
+  if (fork === undefined) return calledSubagent(call).background;
   return tasks.get(subagent.agentId)?.background ?? subagent.background === true;
 }
 
-/** What is told of a skill's subagent as it begins. */
-function forkIn(
+/** The fields of a task that runs a skill. */
+function skillTask(
   { call }: ForkedSkill,
   { entry, background }: { readonly entry: Entry; readonly background: boolean },
 ): Partial<Pick<Task, "skill" | "description" | "prompt">> {
   return {
     ...(isSkillText(entry) ? { prompt: resultText(entry.message.content) } : {}),
-    ...(background ? {} : { skill: "called", description: `/${skillOf(call)}` }),
+    ...(background ? {} : { skill: "called", description: `/${skillName(call)}` }),
   };
+}
+
+/** Emits the frames of the line itself. */
+function emitWords(step: OutputStep, called: CalledLine, background: boolean): void {
+  const { line: { subagent: { agentId, type, description }, entry }, fork } = called;
+  const { subagentText } = step.state.options;
+  // What a subagent's own subagents say is printed with the text of subagents alone.
+  const isNested = called.call?.agentId !== undefined;
+  if (isNested && subagentText !== true) return;
+  const shown = fork === undefined
+    ? entry
+    : entryOfSkill(entry, { background, subagentText: subagentText === true });
+  if (shown === undefined) return;
+  const subagent: SubagentContext = {
+    toolUseId: called.toolUseId,
+    agentId,
+    type,
+    description: fork === undefined || background ? description : fork.description,
+    background,
+  };
+  emitAfterInit(step, (context) => framesOfEntry(shown, { ...context, subagent }));
 }
 
 /**
  * Returns a line of a skill's subagent as `claude -p` prints it: the skill's text is the subagent's prompt. Other remarks
  * of Claude Code are printed only with the text of subagents.
  */
-function shownOfFork(
-  { options }: FramesState,
-  { entry, background }: { readonly entry: Entry; readonly background: boolean },
+function entryOfSkill(
+  entry: Entry,
+  { background, subagentText }: { readonly background: boolean; readonly subagentText: boolean },
 ): Entry | undefined {
   if (entry.type !== "user" || entry.meaning !== "remark") return entry;
   if (isSkillText(entry)) return { ...entry, meaning: "prompt" };
-  return background || options.subagentText === true ? entry : undefined;
+  return background || subagentText ? entry : undefined;
 }
 
-/** Tells what a skill's subagent has said, if only the result of the call names it. */
-export function tellSkillResult(before: FramesState, entry: Entry): Told {
-  const state = noteSkillResult(before, entry);
-  const { uncalled } = state;
-  if (uncalled.length === 0) return told(state);
-  const isNamed = ({ subagent: { agentId } }: SubagentLine) =>
-    state.forks.has(agentId) && !before.forks.has(agentId);
-  return uncalled.filter(isNamed).reduce<Told>(
-    (said, line) => and(said, (state) => tellSubagentLine(state, line)),
-    told({ ...state, uncalled: uncalled.filter((line) => !isNamed(line)) }),
+/** Emits how far a subagent is, as the calls of a line show. */
+function emitProgress(
+  step: OutputStep,
+  { line: { subagent: { agentId }, entry } }: CalledLine,
+): void {
+  const { cwd, home } = step.state.options;
+  emitTasks(
+    step,
+    (context) => tellProgress(step.state.tasks, { agentId, entry, cwd, home }, context),
   );
 }
 
+/** Whether a line was written when the run was ending; so is one without a time. */
+function isWrittenAtEnd({ endingAt }: FramesState, entry: Entry): boolean {
+  if (endingAt === undefined) return false;
+  const { timestamp } = entry.type === "other" ? entry.line : entry;
+  return typeof timestamp !== "string" || !(Date.parse(timestamp) < endingAt);
+}
+
+/** Emits the deferred lines of a skill's subagent, if a line is the result of the skill's call and names the subagent. */
+export function emitSkillResult(step: OutputStep, entry: Entry): void {
+  const { forks } = step.state;
+  recordSkillResult(step, entry);
+  const { uncalled } = step.state;
+  if (uncalled.length === 0) return;
+  const isNamed = ({ subagent: { agentId } }: SubagentLine) =>
+    step.state.forks.has(agentId) && !forks.has(agentId);
+  const named = uncalled.filter(isNamed);
+  step.update({ uncalled: uncalled.filter((line) => !isNamed(line)) });
+  for (const line of named) emitSubagentLine(step, line);
+}
+
 /**
- * Whether a line may be of a subagent that goes on because of a message, as the result of that call will say: the call is
- * in the session's own transcript, of which what was written before that line may be read after it.
+ * Whether a line may be of a subagent that a message has woken. The result of that call says so, and stands in the
+ * session's own transcript, which may be read later than the line though it was written before.
  */
 function isBeingWoken(
   state: FramesState,
@@ -189,11 +238,11 @@ function isBeingWoken(
     (entry.type === "user" && isOfAgent(entry.origin));
   return isNext &&
     ([...toolUses.values()].some(({ name }) => name === "SendMessage") ||
-      isAheadOfOwn(state, entry));
+      isAfterOwnLines(state, entry));
 }
 
-/** Whether a line was written later in a turn than all that has been told of the session's own lines. */
-function isAheadOfOwn({ kept: { entries }, rested }: FramesState, entry: Entry): boolean {
+/** Whether a line was written after all lines of the session's own transcript that were emitted in the turn. */
+function isAfterOwnLines({ kept: { entries }, rested }: FramesState, entry: Entry): boolean {
   if (rested || entry.type === "other") return false;
   for (let line = entries; line !== undefined; line = line.before) {
     const { last } = line;
@@ -204,52 +253,73 @@ function isAheadOfOwn({ kept: { entries }, rested }: FramesState, entry: Entry):
   return false;
 }
 
-function tellNested(state: FramesState, entry: Entry): Told {
-  return tellTasks(state, (context) => nestedTask(state.tasks, entry, context));
-}
-
-/** Notes the calls that a line holds; `agentId` is the subagent's whose they are. */
-export function noteCalls(
-  state: FramesState,
+/**
+ * Records the calls on a line, and emits what had to wait for them.
+ *
+ * @param agentId the subagent that makes the calls; undefined for the session itself
+ */
+export function recordCalls(
+  step: OutputStep,
   { message }: AssistantEntry,
   agentId?: string,
-): Told {
+): void {
   const calls = callsOf(message).map((call) => agentId === undefined ? call : { ...call, agentId });
-  if (calls.length === 0 && state.uncalled.length === 0) return told(state);
-  const toolUses = new Map(state.toolUses);
+  if (calls.length === 0 && step.state.uncalled.length === 0) return;
+  const toolUses = new Map(step.state.toolUses);
   for (const call of calls) toolUses.set(call.id, call);
-  return and(
-    tellHookedTasks(noteSkillCalls({ ...state, toolUses }, calls)),
-    tellUncalled,
-  );
+  step.update({ toolUses });
+  recordSkillCalls(step, calls);
+  emitHookedTasks(step);
+  emitDeferredLines(step);
 }
 
-/** Tells lines of subagents that had to wait for their calls, or until somebody woke them. */
-export function tellUncalled(state: FramesState): Told {
-  const { uncalled } = state;
-  if (uncalled.length === 0) return told(state);
-  return uncalled.reduce<Told>(
-    (said, line) => and(said, (state) => tellSubagentLine(state, line)),
-    told({ ...state, uncalled: [] }),
-  );
+/** Emits the deferred lines of subagents, as far as their calls are known by now. */
+export function emitDeferredLines(step: OutputStep): void {
+  const { uncalled } = step.state;
+  if (uncalled.length === 0) return;
+  step.update({ uncalled: [] });
+  for (const line of uncalled) emitSubagentLine(step, line);
 }
 
-/** Forgets the calls whose results a line holds, but for those that have started subagents: these may go on. */
-export function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
-  if (typeof message.content === "string") return state;
-  const toolUses = new Map(state.toolUses);
-  let { failed, agentCalls } = state;
-  const { hooked } = forgetHooked(state, message.content.map(({ tool_use_id: id }) => id));
+/** Forgets the calls whose results a line holds. Calls that started subagents are kept: these may go on. */
+export function forgetReturnedCalls(step: OutputStep, { message }: UserEntry): void {
+  if (typeof message.content === "string") return;
+  forgetHookedReturns(step, message.content.map(({ tool_use_id: id }) => id));
+  const toolUses = new Map(step.state.toolUses);
+  let { failed, agentCalls } = step.state;
   for (const { tool_use_id: id, is_error } of message.content) {
     const call = typeof id === "string" ? toolUses.get(id) : undefined;
     if (call === undefined) continue;
     toolUses.delete(call.id);
     const startsAgent = call.name === "Agent" || call.name === "Task";
     if (startsAgent) agentCalls = agentCalls.with(call.id, call);
-    // What a refused call was given is a part of the result.
+    // The result of the turn lists the input of refused calls.
     else if (is_error === true && call.agentId === undefined) failed = chained(failed, call);
   }
-  return toolUses.size === state.toolUses.size && hooked === state.hooked
-    ? state
-    : { ...state, toolUses, agentCalls, failed, hooked };
+  step.update({ toolUses, agentCalls, failed });
+}
+
+/** The old form of `emitSubagentLine`. */
+export function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
+  return asOldOutput(state, (step) => emitSubagentLine(step, line));
+}
+
+/** The old form of `emitSkillResult`. */
+export function tellSkillResult(state: FramesState, entry: Entry): Told {
+  return asOldOutput(state, (step) => emitSkillResult(step, entry));
+}
+
+/** The old form of `recordCalls`. */
+export function noteCalls(state: FramesState, entry: AssistantEntry): Told {
+  return asOldOutput(state, (step) => recordCalls(step, entry));
+}
+
+/** The old form of `emitDeferredLines`. */
+export function tellUncalled(state: FramesState): Told {
+  return asOldOutput(state, emitDeferredLines);
+}
+
+/** The old form of `forgetReturnedCalls`. */
+export function forgetCalls(state: FramesState, entry: UserEntry): FramesState {
+  return asOldOutput(state, (step) => forgetReturnedCalls(step, entry)).state;
 }
