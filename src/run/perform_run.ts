@@ -96,7 +96,7 @@ async function answerRun(
   { message, described }: { readonly message: SettledMessage; readonly described?: JsonObject },
 ): Promise<RunReport> {
   // Runs with a child load this module while the child starts.
-  const { answerFrames } = await import("../conversation/output/turns/answer_frames.ts");
+  const { answerFrames } = await import("../conversation/output/turns/tell_result.ts");
   const { frames, report } = answerFrames(message, { ...conversation, described });
   return {
     ...report,
@@ -161,7 +161,7 @@ export async function performSession(
     // These modules are loaded while the child starts, which takes longer.
     await expecting;
     const { runSession } = await import("../driver/run_session.ts");
-    const { saidAtEnd } = await import("../conversation/output/conclusion.ts");
+    const { effectsAtEnd } = await import("../conversation/output/conclusion.ts");
     const { ChildTerminal } = await import("../driver/child_terminal.ts");
     const childTerminal = new ChildTerminal(child.pty, size);
     onTerminal?.(childTerminal);
@@ -181,7 +181,7 @@ export async function performSession(
         if (effect.type === "report") onReport?.(effect.report);
         if (effect.type === "trace") trace(effect.text);
         if (effect.type === "log") onLogLine?.(effect.line);
-        if (effect.type === "whole") onOutputComplete?.(() => saidAtEnd(effect));
+        if (effect.type === "whole") onOutputComplete?.(() => effectsAtEnd(effect));
       },
     });
   } catch (error) {

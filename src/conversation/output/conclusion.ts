@@ -1,3 +1,18 @@
+import {
+  deferResult,
+  emitWaitingTurns,
+  isAheadOfSubagent,
+  SUBAGENT_DELAY,
+} from "./lines/held_turns.ts";
+import { endAnswers } from "./live/live_answers.ts";
+import { tellShellsEnd } from "./live/shell_output.ts";
+import { stopTasks } from "./frames/task_ends.ts";
+import {
+  type FramesState,
+  type OutputStep,
+  runOldOutput,
+  type TurnEnd,
+} from "./telling/frames_state.ts";
 import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
 import { lastMessages } from "../control/taken_prompts.ts";
@@ -5,93 +20,186 @@ import { costOfEntries } from "../../claude/transcript/cost.ts";
 import type {
   ConversationEffect,
   ConversationState,
+  EndEffect,
   SessionEnd,
   WholeEffect,
 } from "./conversation.ts";
-import { type ConversationStep, withReports } from "./conversation_step.ts";
-import { isAheadOfSubagent } from "./lines/held_turns.ts";
-import { tellOver } from "./messages.ts";
-import { tellEnd } from "./tell_end.ts";
+import { changeOutput, type ConversationStep, emitReports } from "./conversation_step.ts";
 import type { Report } from "./result/verdict.ts";
 import { reportTurns } from "./turns/report_turns.ts";
+import type { Frame } from "../../claude/wire/frame.ts";
+import type { OutputEffect } from "./telling/known_shells.ts";
+import { completeMessages } from "./messages.ts";
+import { emitInit, startTurn } from "./telling/beginning.ts";
+import { emitMirror, emitWithMirror } from "./mirror.ts";
+import { emitTaskEnds, emitWithoutOutcome } from "./lines/tell_lines.ts";
+import { emitTasks } from "./telling/saying.ts";
+import { emitTurnResult } from "./turns/tell_result.ts";
 
-/** Says what is left to say, and what became of the run. */
-export function conclude(
-  state: ConversationState,
-  { end, at }: { readonly end: SessionEnd; readonly at: number },
-): ConversationStep {
-  const { frames: { startedAt } } = state.options;
-  const { remains = {} } = state.exit ?? {};
-  const isRenewed = end.ending.kind === "renewed";
-  const { ended } = state.frames;
-  // What has been said and not taken is told of beside the next child, and no turn begins with what a hook's answer ends;
-  // a result that is still to be told is that of the turn under way.
-  const isUntaken = isRenewed || end.ending.kind === "misnamed-answer";
-  const frames = isUntaken
-    ? { ...state.frames, awaited: [], rested: state.frames.rested || ended.length === 0 }
-    : state.frames;
-  const last = end.ending.kind === "refused" ? { state: frames, frames: [] } : tellEnd(frames, {
-    version: remains.version ?? "unknown",
-    now: startedAt + at,
-  });
-  const told = withReports({ ...state, frames: last.state }, last.frames);
-  if (end.ending.kind === "closed" || isRenewed) {
-    const report = reportWithTasks(told.state, at);
-    const last = { ...end, frames: [], ...(report === undefined ? {} : { report }) };
-    return { ...told, effects: [...told.effects, last] };
+import { Step } from "../step.ts";
+
+/**
+ * Emits the result of a turn that the child outlives.
+ *
+ * @param options.recorded whether all its lines have been read; otherwise its result waits for the rest
+ */
+export function receiveTurnEnd(
+  step: OutputStep,
+  end: TurnEnd,
+  { recorded }: { readonly recorded: boolean },
+): readonly OutputEffect[] {
+  const { ended, cost, awaitsSubagent } = step.state;
+  if (!recorded) {
+    step.update({ ended: [...ended, { ...end, cost }] });
+    return [];
   }
-  const { ahead, behind } = tellOver(told.state.frames, { stopped: end.ending.kind === "aborted" });
-  const { state: reported, frames: results, report } = reportTurns(ahead.state, {
-    ending: end.ending,
-    at: state.endingAt ?? state.exit?.at ?? at,
-    tickets: ticketsOf(lastMessages(state.session)),
-  }, { exit: end.exit, remains, isForced: state.isForced === true });
-  const over = behind(reported);
-  return {
-    state: { ...told.state, frames: over.state },
-    effects: [
-      ...told.effects,
-      { ...end, frames: [...ahead.frames, ...results, ...over.frames], report },
-    ],
-  };
+  if (isAheadOfSubagent(step.state)) {
+    deferResult(step, end);
+    return awaitsSubagent ? [] : [SUBAGENT_DELAY];
+  }
+  emitWithMirror(step, () => {
+    emitWaitingTurns(step);
+    emitWithoutOutcome(step);
+    emitEndedTurns(step);
+    emitTurnResult(step, end);
+  }, { all: true });
+  // Calls that have not returned by then never will.
+  if (step.state.openCalls.size > 0) step.update({ openCalls: new Map() });
+  return [];
+}
+
+/** Records that the run is ending, and with it the tasks in the background. `at` is in milliseconds from its start. */
+export function recordEnding(step: OutputStep, at: number): void {
+  step.update({ endingAt: step.state.options.startedAt + at });
 }
 
 /**
- * Reports a turn that was over but for its tasks in the background, and whose result has been told: no further Stop hook
- * tells of it once the child is replaced.
+ * Emits what is missing at the end of a run: `system/init`, with which every run begins, and the ends of tasks in the
+ * background.
+ *
+ * @param options.version the version to assume where the transcript ended before it named one
+ * @param options.now milliseconds since the epoch
+ */
+export function emitEnd(
+  step: OutputStep,
+  { version, now }: { readonly version: string; readonly now: number },
+): void {
+  emitWaitingTurns(step);
+  emitWithoutOutcome(step);
+  emitTaskEnds(step);
+  emitMirror(step, { all: true });
+  emitEndedTurns(step);
+  emitLastInit(step, version);
+  runOldOutput(step, endAnswers);
+  runOldOutput(step, tellShellsEnd);
+  const { tasks } = step.state;
+  emitTasks(step, (context) => stopTasks(tasks, new Date(now).toISOString(), context));
+}
+
+/** Emits the results of turns whose last lines never came. */
+function emitEndedTurns(step: OutputStep): void {
+  for (;;) {
+    const [end, ...ended] = step.state.ended;
+    if (end === undefined) return;
+    step.update({ ended });
+    emitTurnResult(step, end);
+  }
+}
+
+/** Emits `system/init` of the last turn, if no line has led to it yet. */
+function emitLastInit(step: OutputStep, version: string): void {
+  const { options, begun, prompt, rested, awaited } = step.state;
+  const isUnasked = options.conversation === true && !begun && prompt === undefined;
+  if ((rested || isUnasked) && awaited.length === 0) return;
+  startTurn(step);
+  emitInit(step, { version: step.state.version ?? version });
+}
+
+/** Emits the last frames, the report and the end of a run. */
+export function conclude(
+  step: ConversationStep,
+  { end, at }: { readonly end: SessionEnd; readonly at: number },
+): void {
+  const { options: { frames: { startedAt } }, exit: { remains = {} } = {} } = step.state;
+  const { ending: { kind } } = end;
+  const isRenewed = kind === "renewed";
+  changeOutput(step, (output) => {
+    // Messages that were not taken are reported by the next child, and no turn begins with what a hook's answer ends. A
+    // result that is still to be emitted is that of the turn under way.
+    if (isRenewed || kind === "misnamed-answer") {
+      const { rested, ended } = output.state;
+      output.update({ awaited: [], rested: rested || ended.length === 0 });
+    }
+    if (kind !== "refused") {
+      emitEnd(output, { version: remains.version ?? "unknown", now: startedAt + at });
+    }
+  });
+  emitReports(step);
+  if (kind === "closed" || isRenewed) {
+    const report = reportWithTasks(step.state, at);
+    step.emit({ ...end, frames: [], ...(report === undefined ? {} : { report }) });
+    return;
+  }
+  step.emit(lastResult(step, { end, at }));
+}
+
+/** Returns the end of a run with the frames and the report of its last turn. */
+function lastResult(
+  step: ConversationStep,
+  { end, at }: { readonly end: SessionEnd; readonly at: number },
+): EndEffect {
+  const { exit, endingAt, isForced, session, frames } = step.state;
+  const output: OutputStep = new Step<FramesState, Frame>(frames);
+  const report = completeMessages(
+    output,
+    { stopped: end.ending.kind === "aborted" },
+    () =>
+      reportTurns(output, {
+        ending: end.ending,
+        at: endingAt ?? exit?.at ?? at,
+        tickets: ticketsOf(lastMessages(session)),
+      }, { exit: end.exit, remains: exit?.remains ?? {}, isForced: isForced === true }),
+  );
+  step.update({ frames: output.state });
+  return { ...end, frames: output.emitted, report };
+}
+
+/**
+ * Returns the report of a turn that was over but for its tasks in the background, and whose result was emitted: no further
+ * Stop hook ends it once the child is replaced.
  */
 function reportWithTasks({ session, frames }: ConversationState, at: number): Report | undefined {
   const { waits, backgroundStop: stop, taken } = session;
-  return waits && stop !== undefined
-    ? reportTurns(frames, { ending: { kind: "answered", stop }, at, tickets: ticketsOf(taken) })
-      .report
-    : undefined;
+  if (!waits || stop === undefined) return undefined;
+  const end: TurnEnd = { ending: { kind: "answered", stop }, at, tickets: ticketsOf(taken) };
+  return reportTurns(new Step<FramesState, Frame>(frames), end);
 }
 
-/** Whether the transcript has all that is ever in it, and what is told of it needs no more. */
-export function isWhole({ whole, exit, frames, options }: ConversationState): boolean {
-  // What the session is at is told with its end.
+/** Whether the transcript has all lines that it will ever have, and the output needs no more. */
+export function isComplete({ whole, exit, frames, options }: ConversationState): boolean {
+  // The end of the child changes the session's state, which is emitted then.
   if (whole === undefined || exit !== undefined || options.frames.activity) return false;
   if (isAheadOfSubagent(frames)) return false;
-  // All has been told with the last turn, but for lines of the transcript.
+  // All frames came with the last turn, but for those that mirror the transcript.
   if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
   return frames.kept.cost !== undefined || costOfEntries(listOf(frames.own)) !== undefined;
 }
 
-/** Tells that nothing is to come but the child's end. */
-export function foretell(
-  { whole: ending, ...state }: ConversationState,
-  at: number,
-): ConversationStep {
-  if (ending === undefined) return { state, effects: [] };
-  return { state, effects: [{ type: "whole", state, ending, at }] };
+/** Emits, once, that only the child's exit is outstanding. */
+export function emitOutputComplete(step: ConversationStep, at: number): void {
+  const { whole: ending } = step.state;
+  if (ending === undefined) return;
+  step.update({ whole: undefined });
+  step.emit({ type: "whole", state: { ...step.state }, ending, at });
 }
 
 /**
- * What is said at an end that is to come. Most wait for it, and do not ask: what a long turn comes to takes as long as many
- * of its lines.
+ * Returns the effects of an end that is still to come. It is computed only on demand: what a long turn comes to takes as
+ * long as many of its lines.
  */
-export function saidAtEnd({ state, ending, at }: WholeEffect): readonly ConversationEffect[] {
+export function effectsAtEnd({ state, ending, at }: WholeEffect): readonly ConversationEffect[] {
   const exit = { kind: "exited", code: 0 } as const;
-  return conclude(state, { end: { type: "end", ending, exit }, at }).effects;
+  const step: ConversationStep = new Step<ConversationState, ConversationEffect>(state);
+  conclude(step, { end: { type: "end", ending, exit }, at });
+  return step.emitted;
 }

@@ -21,8 +21,8 @@ export interface ConversationState {
   readonly lines: OwnLines;
   readonly session: SessionState;
   readonly frames: FramesState;
-  /** What is told of messages once the initialization has been answered. */
-  readonly heldFrames?: readonly Frame[];
+  /** Frames of messages that are printed once `initialize` is answered. */
+  readonly deferredFrames?: readonly Frame[];
   /** When the child was told to go. */
   readonly endingAt?: number;
   /** Whether it was killed because it did not. */
@@ -30,7 +30,7 @@ export interface ConversationState {
   /** The child's end, as it was heard. */
   readonly exit?: Extract<Input, { readonly type: "exit" }>;
   /** How the last turn has ended, where the session takes what is written of it for whole. */
-  readonly whole?: Ending;
+  readonly whole?: Ending | undefined;
 }
 
 /** Whatever a conversation does. */
@@ -44,7 +44,7 @@ export type ConversationEffect =
   | EndEffect;
 
 /**
- * Nothing is to come but the child's end, of which `saidAtEnd()` tells what would be said: whoever waits for nothing else
+ * Nothing is to come but the child's end, of which `effectsAtEnd()` returns what would be said: whoever waits for nothing else
  * need not wait for that.
  */
 export interface WholeEffect {

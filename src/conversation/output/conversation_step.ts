@@ -1,51 +1,41 @@
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { ConversationEffect, ConversationState } from "./conversation.ts";
-import type { Told } from "./telling/frames_state.ts";
+import { Step } from "../step.ts";
+import type { FramesState, OutputStep } from "./telling/frames_state.ts";
 
-/** A state and what is to be done because of it. */
-export interface ConversationStep {
-  readonly state: ConversationState;
-  readonly effects: readonly ConversationEffect[];
+/** One call of a conversation. */
+export type ConversationStep = Step<ConversationState, ConversationEffect>;
+
+/** Runs a step of the output, and prints the frames that it emits. */
+export function changeOutput<Result>(
+  step: ConversationStep,
+  use: (output: OutputStep) => Result,
+): Result {
+  const output: OutputStep = new Step<FramesState, Frame>(step.state.frames);
+  const result = use(output);
+  if (output.state !== step.state.frames) step.update({ frames: output.state });
+  step.emit(...output.emitted.map(asEffect));
+  return result;
 }
 
-/** What comes of a further step, behind what has come of one before. */
-export function andThen(
-  { state, effects }: ConversationStep,
-  next: (state: ConversationState) => ConversationStep,
-): ConversationStep {
-  const step = next(state);
-  return { state: step.state, effects: [...effects, ...step.effects] };
+/** Emits the reports of turns whose results have been emitted, and the orders that are given to shells. */
+export function emitReports(step: ConversationStep): void {
+  const { frames } = step.state;
+  const { reports, shellOrders } = frames;
+  if (reports.length + shellOrders.length === 0) return;
+  step.update({ frames: { ...frames, reports: [], shellOrders: [] } });
+  step.emit(
+    ...reports.map((report) => ({ type: "report", report } as const)),
+    ...shellOrders,
+  );
 }
 
-/** Prints what the machine of frames has said. */
-export function say(state: ConversationState, said: Told): ConversationStep {
-  return { state: { ...state, frames: said.state }, effects: said.frames.map(asEffect) };
-}
-
-/** Frames, what became of the turns whose ends are among them, and what is to be done about shells. */
-export function withReports(state: ConversationState, frames: readonly Frame[]): ConversationStep {
-  const { reports, shellOrders } = state.frames;
-  const isQuiet = reports.length + shellOrders.length === 0;
-  // So it is with most inputs.
-  if (isQuiet && frames.length === 0) return { state, effects: [] };
-  return {
-    state: isQuiet
-      ? state
-      : { ...state, frames: { ...state.frames, reports: [], shellOrders: [] } },
-    effects: [
-      ...frames.map(asEffect),
-      ...reports.map((report) => ({ type: "report", report } as const)),
-      ...shellOrders,
-    ],
-  };
-}
-
-/** The frames that an effect prints. */
+/** Returns the frames that an effect prints. */
 export function framesOf(effect: ConversationEffect): readonly Frame[] {
   return effect.type === "frame" ? [effect.frame] : effect.type === "end" ? effect.frames : [];
 }
 
-/** Prints a frame. */
+/** Returns the effect that prints a frame. */
 export function asEffect(frame: Frame): ConversationEffect {
   return { type: "frame", frame };
 }

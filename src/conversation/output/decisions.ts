@@ -1,108 +1,93 @@
 import type { CallDecision } from "../control/effect.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import type { ControlResponse } from "../../claude/wire/control.ts";
-import type { UserFrame } from "../../claude/wire/message_frames.ts";
+import { newUuid, type OutputStep } from "./telling/frames_state.ts";
+import { emitSystemFrame, emitTasks } from "./telling/saying.ts";
 import { stopNotice } from "./frames/hook_frames.ts";
 import { systemFrame } from "./frames/frame_context.ts";
 import { tellStop } from "./frames/task_ends.ts";
-import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
-import { tellTasks } from "./telling/saying.ts";
 
-/** Remembers what the caller has decided on a call, which shows in its result. */
-export function noteDecision(
-  state: FramesState,
+/** Records what the caller has decided on a call: the frame of its result shows it. */
+export function recordDecision(
+  step: OutputStep,
   { toolUseId, decision }: { readonly toolUseId: string; readonly decision: CallDecision },
-): FramesState {
-  return { ...state, decisions: state.decisions.with(toolUseId, decision) };
+): void {
+  step.update({ decisions: step.state.decisions.with(toolUseId, decision) });
 }
 
-/** The session is in a permission mode, which is told where it is another one. */
-export function tellMode(state: FramesState, permissionMode: string): Told {
-  const { sessionId } = state.options;
-  if (permissionMode === (state.permissionMode ?? state.options.permissionMode)) return told(state);
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => systemFrame("status", { status: null, permissionMode }, { sessionId, newUuid }),
-  );
-  return told({ ...next, permissionMode }, [made]);
+/** Emits the permission mode, if it is another one. */
+export function emitMode(step: OutputStep, permissionMode: string): void {
+  const { permissionMode: before, options } = step.state;
+  if (permissionMode === (before ?? options.permissionMode)) return;
+  step.update({ permissionMode });
+  emitSystemFrame(step, "status", { status: null, permissionMode });
 }
 
-/** The model has begun to plan by itself, as the result of its call says. */
-export function tellPlanning(state: FramesState, entry: Entry): Told {
-  if (entry.type !== "user" || typeof entry.message.content === "string") return told(state);
+/** Emits plan mode where the model has entered it by itself, as the result of its call shows. */
+export function emitPlanMode(step: OutputStep, entry: Entry): void {
+  if (entry.type !== "user" || typeof entry.message.content === "string") return;
+  const { toolUses } = step.state;
   const isBegun = entry.message.content.some(({ tool_use_id: id, is_error: isError }) =>
-    typeof id === "string" && isError !== true && state.toolUses.get(id)?.name === "EnterPlanMode"
+    typeof id === "string" && isError !== true && toolUses.get(id)?.name === "EnterPlanMode"
   );
-  return isBegun ? tellMode(state, "plan") : told(state);
+  if (isBegun) emitMode(step, "plan");
 }
 
-/** A hook of the caller's has failed: that of the first prompt is told after `system/init`, as by `claude -p`. */
-export function tellHookFailure(
-  state: FramesState,
+/**
+ * Emits that a hook of the caller has failed. As in `claude -p`, the failure of a hook of the first prompt comes after
+ * `system/init`.
+ */
+export function emitHookFailure(
+  step: OutputStep,
   { text: content, own, ofStop }: {
     readonly text: string;
     readonly own?: true;
     readonly ofStop?: true;
   },
-): Told {
-  const { sessionId } = state.options;
-  const { state: next, made } = withIds(state, (newUuid) => {
-    const context = { sessionId, newUuid };
-    const fields = { content, level: "warning", ...(own ? {} : { tag: "hook_callback_failed" }) };
-    return [
-      systemFrame("informational", fields, context),
-      ...(ofStop ? [stopNotice({ ...context, version: state.version })] : []),
-    ];
-  });
-  const isFirst = next.prompt === undefined && next.options.before === undefined;
-  return next.begun || !isFirst
-    ? told(next, made)
-    : told({ ...next, early: [...next.early, ...made] });
+): void {
+  const { options, begun, early, prompt, version } = step.state;
+  const context = { sessionId: options.sessionId, newUuid: () => newUuid(step) };
+  const fields = { content, level: "warning", ...(own ? {} : { tag: "hook_callback_failed" }) };
+  const frames = [
+    systemFrame("informational", fields, context),
+    ...(ofStop ? [stopNotice({ ...context, version })] : []),
+  ];
+  const isFirst = prompt === undefined && options.before === undefined;
+  if (begun || !isFirst) step.emit(...frames);
+  else step.update({ early: [...early, ...frames] });
 }
 
-/** There are other commands. */
-export function tellCommands(state: FramesState, commands: readonly unknown[]): Told {
-  const { sessionId } = state.options;
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => systemFrame("commands_changed", { commands }, { sessionId, newUuid }),
-  );
-  return told({ ...next, commands }, [made]);
+/** Emits the commands that there are now. */
+export function emitCommands(step: OutputStep, commands: readonly unknown[]): void {
+  step.update({ commands });
+  emitSystemFrame(step, "commands_changed", { commands });
 }
 
-/** Commands have been read again, and may be those that the caller knows. */
-export function tellReloaded(
-  state: FramesState,
-  { commands }: { readonly commands: readonly unknown[] },
-): Told {
-  const areOthers = state.commands !== undefined &&
-    JSON.stringify(state.commands) !== JSON.stringify(commands);
-  return areOthers ? tellCommands(state, commands) : told(state);
+/** Emits commands that were read again, if they differ from those that the caller knows. */
+export function emitReloadedCommands(step: OutputStep, commands: readonly unknown[]): void {
+  const { commands: before } = step.state;
+  const areOthers = before !== undefined && JSON.stringify(before) !== JSON.stringify(commands);
+  if (areOthers) emitCommands(step, commands);
 }
 
-/** Remembers the commands that an answer to the caller tells. */
-export function noteCommands(state: FramesState, answer: ControlResponse): FramesState {
+/** Records the commands that a response to the caller lists. */
+export function recordCommands(step: OutputStep, answer: ControlResponse): void {
   const commands = answer.subtype === "success" ? answer.response?.["commands"] : undefined;
-  return Array.isArray(commands) ? { ...state, commands } : state;
+  if (Array.isArray(commands)) step.update({ commands });
 }
 
-/** The session has another title. */
-export function tellTitle(state: FramesState, title: string): Told {
-  const { sessionId } = state.options;
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => systemFrame("session_title_changed", { title }, { sessionId, newUuid }),
-  );
-  return told(next, [made]);
+/** Emits the new title of the session. */
+export function emitTitle(step: OutputStep, title: string): void {
+  emitSystemFrame(step, "session_title_changed", { title });
 }
 
-/** The model is another one, so many milliseconds after the child's start: `claude -p` tells it as `/model` would. */
-export function tellModel(
-  state: FramesState,
+/** Emits the new model as `claude -p` does, in the words of `/model`. `at` is in milliseconds from the child's start. */
+export function emitModel(
+  step: OutputStep,
   { model, at }: { readonly model: string; readonly at: number },
-): Told {
-  const { options: { sessionId, startedAt } } = state;
-  const { state: next, made } = withIds(state, (newUuid): UserFrame => ({
+): void {
+  const { sessionId, startedAt } = step.state.options;
+  step.emit({
     type: "user",
     message: {
       role: "user",
@@ -110,20 +95,20 @@ export function tellModel(
     },
     session_id: sessionId,
     parent_tool_use_id: null,
-    uuid: newUuid(),
+    uuid: newUuid(step),
     timestamp: new Date(startedAt + at).toISOString(),
     isReplay: true,
-  }));
-  return told(next, [made]);
+  });
 }
 
-/** A task in the background has been stopped, so many milliseconds after the start of the child. */
-export function tellStopped(
-  state: FramesState,
+/** Emits that the caller has stopped a task in the background. `at` is in milliseconds from the child's start. */
+export function emitStoppedTask(
+  step: OutputStep,
   { task: id, at }: { readonly task: string; readonly at: number },
-): Told {
-  const task = state.tasks.get(id);
-  if (task === undefined) return told(state);
-  const endedAt = new Date(state.options.startedAt + at).toISOString();
-  return tellTasks(state, (context) => tellStop(state.tasks, task, { endedAt, context }));
+): void {
+  const { tasks, options } = step.state;
+  const task = tasks.get(id);
+  if (task === undefined) return;
+  const endedAt = new Date(options.startedAt + at).toISOString();
+  emitTasks(step, (context) => tellStop(tasks, task, { endedAt, context }));
 }

@@ -3,209 +3,177 @@ import type { ContentBlock, UserEntry } from "../../claude/transcript/entry.ts";
 import type { Frame, LifecycleFrame } from "../../claude/wire/frame.ts";
 import type { UserFrame } from "../../claude/wire/message_frames.ts";
 import { parseTaskNotification } from "../../claude/transcript/task_notification.ts";
+import { type FramesState, newUuid, NOT_NAMED, type OutputStep } from "./telling/frames_state.ts";
 import { askedBy } from "./frames/frame_context.ts";
-import {
-  and,
-  type FramesState,
-  NOT_NAMED,
-  type Told,
-  told,
-  withIds,
-} from "./telling/frames_state.ts";
 
-/** The caller sends a message: it is told of once the child has taken it; a second time it is only printed again. */
-export function awaitMessage(state: FramesState, message: Message): Told {
-  if (!message.repeated) {
-    const next = { ...state, awaited: [...state.awaited, message] };
-    // One that the child before has not taken was told of there.
-    const isTold = message.uuid !== undefined &&
-      state.options.before?.queued?.includes(message.uuid);
-    return isTold ? told(next) : tellLifecycle(next, { messages: [message], states: ["queued"] });
+/** Records a message of the caller, and emits that it is queued. One that is repeated is only printed again. */
+export function receiveMessage(step: OutputStep, message: Message): void {
+  const { awaited, options } = step.state;
+  if (message.repeated) {
+    if (isReplayed(message, step.state)) {
+      step.emit(replayFrame(step, message, { uuid: newUuid(step) }));
+    }
+    if (message.repeated === "before") emitLifecycle(step, [message], "completed");
+    return;
   }
-  const { state: next, made } = withIds(
-    state,
-    (newUuid): readonly Frame[] =>
-      isPrintedAgain(message, state) ? [replayFrame(message, { state, uuid: newUuid() })] : [],
-  );
-  const again = told(next, made);
-  return message.repeated === "before"
-    ? and(again, (state) => tellLifecycle(state, { messages: [message], states: ["completed"] }))
-    : again;
+  step.update({ awaited: [...awaited, message] });
+  // The child before this one may have left it: then the caller knows that it is queued.
+  const isEmitted = message.uuid !== undefined && options.before?.queued?.includes(message.uuid);
+  if (!isEmitted) emitLifecycle(step, [message], "queued");
 }
 
-/** Whether another message is the same one. */
+/** Returns a function that compares a message with this one by text and id. */
 export function isSame({ text, uuid }: Message): (other: Message) => boolean {
   return (other) => other.text === text && other.uuid === uuid;
 }
 
-/** Where a message with such a text waits; a command has another one, and what a plain run is given may have. */
-export function placeOf({ awaited, taken }: FramesState, text: string): number {
+/**
+ * Returns the place among the awaited messages of the one that a prompt's text is of; -1 if there is none. Claude Code
+ * writes commands, and may write what a plain run was given, as another text: then it is the first such message.
+ */
+export function placeOf(
+  { awaited, taken }: Pick<FramesState, "awaited" | "taken">,
+  text: string,
+): number {
   const at = awaited.findIndex((message) => isTextOf(message, text));
   if (at >= 0 || taken.length > 0 || parseTaskNotification(text) !== undefined) return at;
-  // An urgent command comes before messages that wait for longer.
+  // An urgent command comes before messages that have waited longer.
   return awaited.findIndex((message) =>
     message.way !== undefined && (message.way !== "rendezvous" || message.command !== undefined)
   );
 }
 
-/** Emits that the child has taken a message, if the message has an id, and the message again with `--replay-user-messages`. */
-export function tellMessage(
-  state: FramesState,
-  at: number,
-  line: {
-    readonly uuid?: string | undefined;
-    readonly timestamp?: string | undefined;
-    /** As what the child has taken it; absent where it was not the child that carried it out. */
-    readonly text?: string | undefined;
-  },
-): Told {
-  const message = state.awaited[at];
-  if (message === undefined) return told(state);
-  const { timestamp, text } = line;
-  const isJoined = state.begun && state.spoken && !state.rested;
-  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => {
-    const started = lifecycle(message, { states: ["started"], state, newUuid });
-    const again = isPrintedAgain(message, state)
-      ? [replayFrame(message, { state, uuid: line.uuid ?? newUuid(), timestamp, text })]
-      : [];
-    return isJoined ? [...again, ...started] : [...started, ...again];
-  });
-  const taken = {
-    ...next,
-    awaited: next.awaited.toSpliced(at, 1),
-    taken: [...next.taken, message],
-    joined: isJoined ? [...next.joined, message] : next.joined,
-  };
-  // One that has joined is named where those before it have no id.
-  const isNamed = isJoined && askedBy(taken).user_message_uuid === askedBy(state).user_message_uuid;
-  return told(isNamed ? taken : { ...taken, named: NOT_NAMED }, made);
+/** A line of the transcript that shows a message. */
+interface MessageLine {
+  readonly uuid?: string | undefined;
+  readonly timestamp?: string | undefined;
+  /** The text that the child took; absent where the child did not carry it out. */
+  readonly text?: string | undefined;
 }
 
-/** Whether somebody wants what is sent printed again; what is not the user's is not. */
-function isPrintedAgain({ synthetic }: Message, { options }: FramesState): boolean {
+/**
+ * Records that the child has taken an awaited message, and emits it: that it was started, if it has an id, and the message
+ * itself with `--replay-user-messages`.
+ *
+ * @param at its place among the awaited messages
+ */
+export function takeMessage(step: OutputStep, at: number, line: MessageLine): void {
+  const { awaited, taken, joined, begun, spoken, rested } = step.state;
+  const message = awaited[at];
+  if (message === undefined) return;
+  const isJoined = begun && spoken && !rested;
+  const started = lifecycleFrames(step, message, "started");
+  const again = isReplayed(message, step.state)
+    ? [replayFrame(step, message, { ...line, uuid: line.uuid ?? newUuid(step) })]
+    : [];
+  step.emit(...(isJoined ? [...again, ...started] : [...started, ...again]));
+  const asked = askedBy({ taken, joined }).user_message_uuid;
+  const next = {
+    taken: [...taken, message],
+    joined: isJoined ? [...joined, message] : joined,
+  };
+  // A message that joins the turn is named by the next frames only where those before it have no id.
+  const isNamed = isJoined && askedBy(next).user_message_uuid === asked;
+  step.update({
+    ...next,
+    awaited: awaited.toSpliced(at, 1),
+    ...(isNamed ? {} : { named: NOT_NAMED }),
+  });
+}
+
+/** Whether a message is to be printed again: `--replay-user-messages` does not print what the user has not sent. */
+function isReplayed({ synthetic }: Message, { options }: FramesState): boolean {
   return options.replay === true && synthetic !== true;
 }
 
-/** What is told of a message, with what comes before `system/init` apart. */
-export function parted(frames: readonly Frame[]) {
+/** Takes the frames of a message apart: lifecycle frames come before `system/init`. */
+export function splitLifecycle(frames: readonly Frame[]) {
   return {
     lifecycle: frames.filter(isLifecycle),
     others: frames.filter((frame) => !isLifecycle(frame)),
   };
 }
 
-/** Whether a frame tells how far a message is. */
+/** Whether a frame reports how far a message is. */
 export function isLifecycle({ type }: Frame): boolean {
   return type === "command_lifecycle";
 }
 
 /**
- * Tells that a message has been taken back before the child was given it: of several with the same text and no id the last,
- * as the child has those before it.
+ * Removes a message that the caller took back before the child got it. Of several with the same text and no id it is the
+ * last, as the child has those before it.
  */
-export function tellCancelled(state: FramesState, { uuid, text }: Message): Told {
-  const at = state.awaited.findLastIndex((each) => each.uuid === uuid && each.text === text);
-  const message = state.awaited[at];
-  if (message === undefined) return told(state);
-  const awaited = state.awaited.toSpliced(at, 1);
-  return tellLifecycle({ ...state, awaited }, { messages: [message], states: ["cancelled"] });
+export function cancelMessage(step: OutputStep, { uuid, text }: Message): void {
+  const { awaited } = step.state;
+  const at = awaited.findLastIndex((each) => each.uuid === uuid && each.text === text);
+  const message = awaited[at];
+  if (message === undefined) return;
+  step.update({ awaited: awaited.toSpliced(at, 1) });
+  emitLifecycle(step, [message], "cancelled");
 }
 
 /**
- * Tells that the messages of a turn have been answered, or that the caller has stopped it: `ahead` of its result those
- * that have become a part of it, and `behind` that the others.
+ * Emits how the messages of a turn ended, around the result of the turn: messages that joined it before the result, the
+ * others, and the prompt with which the model was woken, after it.
+ *
+ * @param options.stopped whether the caller has stopped the turn
  */
-export function tellOver(
-  before: FramesState,
-  { stopped = false }: { readonly stopped?: boolean } = {},
-): { readonly ahead: Told; readonly behind: (state: FramesState) => Told } {
-  const { taken, joined } = before;
-  const states = [stopped ? "cancelled" : "completed"] as const;
-  const messages = taken.filter((message) => !joined.includes(message));
-  return {
-    ahead: tellLifecycle(before, { messages: joined, states }),
-    behind: (state) =>
-      and(
-        tellLifecycle(state, { messages, states }),
-        (state) => tellWoken({ ...state, woken: undefined }, { uuid: before.woken, states }),
-      ),
-  };
+export function completeMessages<Result>(
+  step: OutputStep,
+  { stopped = false }: { readonly stopped?: boolean },
+  emitResult: () => Result,
+): Result {
+  const { taken, joined, woken } = step.state;
+  const state = stopped ? "cancelled" : "completed";
+  emitLifecycle(step, joined, state);
+  const result = emitResult();
+  emitLifecycle(step, taken.filter((message) => !joined.includes(message)), state);
+  step.update({ woken: undefined });
+  step.emit(...lifecycleFrames(step, { uuid: woken }, state));
+  return result;
 }
 
-/** Tells that the child has taken a prompt that has waited for its time. */
-export function tellTimed(
-  state: FramesState,
-  { uuid, wakeupSource }: UserEntry,
-): Told {
-  const { wakeupAt } = state;
-  return tellWoken({ ...state, woken: uuid, wakeupAt: undefined, named: NOT_NAMED }, {
-    uuid,
-    states: ["started"],
-    fields: {
-      wakeup_source: String(wakeupSource),
-      ...(wakeupAt === undefined ? {} : { scheduled_for: wakeupAt }),
-    },
-  });
+/** Emits that the child has taken a prompt that it had scheduled for itself. */
+export function takeScheduledPrompt(step: OutputStep, { uuid, wakeupSource }: UserEntry): void {
+  const { wakeupAt } = step.state;
+  step.update({ woken: uuid, wakeupAt: undefined, named: NOT_NAMED });
+  step.emit(...lifecycleFrames(step, { uuid }, "started", {
+    wakeup_source: String(wakeupSource),
+    ...(wakeupAt === undefined ? {} : { scheduled_for: wakeupAt }),
+  }));
 }
 
-function tellWoken(
-  state: FramesState,
-  { uuid, states, fields = {} }: {
-    readonly uuid: string | undefined;
-    readonly states: readonly LifecycleFrame["state"][];
-    readonly fields?: Pick<LifecycleFrame, "wakeup_source" | "scheduled_for">;
-  },
-): Told {
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => lifecycle({ uuid }, { states, state, newUuid, fields }),
-  );
-  return told(next, made);
+function emitLifecycle(
+  step: OutputStep,
+  messages: readonly Message[],
+  state: LifecycleFrame["state"],
+): void {
+  for (const message of messages) step.emit(...lifecycleFrames(step, message, state));
 }
 
-function tellLifecycle(
-  state: FramesState,
-  { messages, states }: {
-    readonly messages: readonly Message[];
-    readonly states: readonly LifecycleFrame["state"][];
-  },
-): Told {
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => messages.flatMap((message) => lifecycle(message, { states, state, newUuid })),
-  );
-  return told(next, made);
-}
-
-function lifecycle(
+/** Makes the lifecycle frame of a message; none for a message without an id. */
+function lifecycleFrames(
+  step: OutputStep,
   { uuid }: { readonly uuid?: string | undefined },
-  { states, state: { options }, newUuid, fields = {} }: {
-    readonly states: readonly LifecycleFrame["state"][];
-    readonly state: FramesState;
-    readonly newUuid: () => string;
-    readonly fields?: Pick<LifecycleFrame, "wakeup_source" | "scheduled_for">;
-  },
+  state: LifecycleFrame["state"],
+  fields: Pick<LifecycleFrame, "wakeup_source" | "scheduled_for"> = {},
 ): readonly LifecycleFrame[] {
   if (uuid === undefined) return [];
-  return states.map((state) => ({
+  return [{
     type: "command_lifecycle",
     command_uuid: uuid,
     state,
     ...fields,
-    uuid: newUuid(),
-    session_id: options.sessionId,
-  }));
+    uuid: newUuid(step),
+    session_id: step.state.options.sessionId,
+  }];
 }
 
-/** A message, printed again; a command as what has become of it. */
+/** Makes the frame of a message that is printed again; a command is printed as the text that the child took. */
 function replayFrame(
+  step: OutputStep,
   message: Message,
-  { state: { options }, uuid, timestamp, text }: {
-    readonly state: FramesState;
-    readonly uuid: string;
-    readonly timestamp?: string | undefined;
-    readonly text?: string | undefined;
-  },
+  { uuid, timestamp, text }: MessageLine & { readonly uuid: string },
 ): UserFrame {
   const isCommand = message.way !== undefined && message.command !== undefined;
   return {
@@ -215,14 +183,14 @@ function replayFrame(
       content: isCommand && text !== undefined ? text : contentOf(message),
     },
     parent_tool_use_id: null,
-    session_id: options.sessionId,
+    session_id: step.state.options.sessionId,
     uuid: message.uuid || uuid,
     ...(timestamp === undefined ? {} : { timestamp }),
     isReplay: true,
   };
 }
 
-/** What the caller has sent, in the form in which it was sent. */
+/** Returns what the caller has sent, in the form in which it was sent. */
 function contentOf({ content, text }: Message): string | readonly ContentBlock[] {
   return typeof content === "string" || Array.isArray(content) ? content : [{ type: "text", text }];
 }

@@ -1,33 +1,32 @@
 import { chained, chainOf, listOf } from "../../chain.ts";
-import { type FramesState, type MirroredLine, type Told, told } from "./telling/frames_state.ts";
+import type { FramesState, MirroredLine, OutputStep } from "./telling/frames_state.ts";
 import { lineOf } from "../../claude/transcript/entry.ts";
-import { type GivenIds, withGivenIds } from "../../claude/transcript/moved_lines.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { lineId } from "../../claude/transcript/entry_order.ts";
 import type { TranscriptMirrorFrame } from "../../claude/wire/frame.ts";
+import { type GivenIds, withGivenIds } from "../../claude/transcript/moved_lines.ts";
+import { lineId } from "../../claude/transcript/entry_order.ts";
 
-/** Keeps a line until it is mirrored, if anybody wants that. */
-export function keepForMirror(state: FramesState, line: MirroredLine): FramesState {
-  return state.options.mirrorPath === undefined
-    ? state
-    : { ...state, unmirrored: chained(state.unmirrored, line) };
+/** Records a line that is to be mirrored, if the caller wants `transcript_mirror` frames. */
+export function recordForMirror(step: OutputStep, line: MirroredLine): void {
+  const { options, unmirrored } = step.state;
+  if (options.mirrorPath !== undefined) step.update({ unmirrored: chained(unmirrored, line) });
+}
+
+/** Which lines are mirrored: without `all`, the last ones wait for the line of the message that they are about. */
+interface MirrorOptions {
+  readonly all?: boolean;
 }
 
 /**
- * Tells the lines that have been read since the last time, as they will stand in the user's transcripts: those of the
- * session, and those of its subagents in their own files. What is noted of a subagent is a frame by itself: `claude -p`
- * prints one whenever it writes that down, the first ahead of the subagent's lines.
- *
- * @param options.all whether nothing waits any more for the line that tells which message it is about
+ * Emits the lines that have been read since the last time, as the user's transcripts will hold them: one frame for the
+ * session and one for each subagent's file. Metadata of a subagent has a frame of its own: `claude -p` prints one whenever
+ * it writes them, the first before the subagent's lines.
  */
-export function tellMirror(
-  state: FramesState,
-  { all = false }: { readonly all?: boolean } = {},
-): Told {
-  const { options: { mirrorPath = "" }, unmirrored, givenIds } = state;
-  if (unmirrored === undefined) return told(state);
+export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}): void {
+  const { options: { mirrorPath = "" }, unmirrored, givenIds } = step.state;
+  if (unmirrored === undefined) return;
   const read = listOf(unmirrored);
-  const known = all ? read.length : knownLines(state, read);
+  const known = all ? read.length : knownLines(step.state, read);
   const folder = mirrorPath.replace(/\.jsonl$/u, "");
   const files = Map.groupBy(
     read.slice(0, known),
@@ -41,12 +40,13 @@ export function tellMirror(
       entries: lines.map((line) => writtenLine(line, givenIds)),
     };
   });
-  return told({ ...state, unmirrored: chainOf(read.slice(known)) }, frames);
+  step.update({ unmirrored: chainOf(read.slice(known)) });
+  step.emit(...frames);
 }
 
 /**
- * How many lines it is known of how they will stand there. Claude Code may note what files were like before a message
- * ahead of the message's own line, which tells whose id it has.
+ * Returns how many of the lines have their final ids. Claude Code may note what files were like before a message in a line
+ * before the message's own line, which shows the id that the caller gave it.
  */
 function knownLines(
   { awaited, givenIds }: FramesState,
@@ -61,7 +61,7 @@ function knownLines(
   return unknown < 0 ? lines.length : unknown;
 }
 
-/** The message before which files were as a line notes it, if it does. */
+/** Returns the message that a line with a snapshot of files is about; undefined for another line. */
 function snapshotOf(line: MirroredLine): string | undefined {
   if (!("entry" in line) || line.entry.type !== "other") return undefined;
   const { type, messageId, isSnapshotUpdate } = line.entry.line;
@@ -72,17 +72,20 @@ function snapshotOf(line: MirroredLine): string | undefined {
 }
 
 /**
- * Tells them with what follows from them, but ahead of a result: whoever keeps them wants to have all of its turn by
- * then, as `claude -p` sees to.
+ * Emits what lines lead to, and the lines themselves after that, but before a result: as in `claude -p`, the mirror has
+ * all lines of a turn when its result is printed.
  */
-export function withMirror(
-  { state, frames }: Told,
-  options: { readonly all?: boolean } = {},
-): Told {
-  const mirror = tellMirror(state, options);
+export function emitWithMirror(
+  step: OutputStep,
+  emitLines: () => void,
+  options: MirrorOptions = {},
+): void {
+  const frames = step.capture(emitLines);
   const result = frames.findIndex(({ type }) => type === "result");
   const place = result < 0 ? frames.length : result;
-  return told(mirror.state, frames.toSpliced(place, 0, ...mirror.frames));
+  step.emit(...frames.slice(0, place));
+  emitMirror(step, options);
+  step.emit(...frames.slice(place));
 }
 
 function writtenLine(line: MirroredLine, ids: GivenIds): JsonObject {

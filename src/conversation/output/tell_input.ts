@@ -4,30 +4,17 @@ import { type LateTerms, limitsOf } from "../control/session_options.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import { atHome } from "../../claude/transcript/moved_lines.ts";
 import { summedSpent } from "../../claude/transcript/cost.ts";
-import {
-  type FramesEffect,
-  type FramesStep,
-  quiet,
-  SUBAGENT_DELAY,
-  waitingFor,
-} from "./frames_step.ts";
-import { hearCompaction, isAwaited, tellBegun } from "./lines/compaction.ts";
-import { isAheadOfSubagent, tellHeld } from "./lines/held_turns.ts";
+import { emitWaitingTurns, isAheadOfSubagent, SUBAGENT_DELAY } from "./lines/held_turns.ts";
 import { earlyAnswer } from "./lines/line_order.ts";
-import { tellAhead, tellRead } from "./lines/tell_lines.ts";
 import { hearRetry, hearStream } from "./live/exact_stream.ts";
 import { tellHeard } from "./live/live_answers.ts";
 import { tellBeats, tellLongShells, untilBeat, untilLong } from "./live/long_calls.ts";
 import { hearBatch, hearText } from "./live/partial_messages.ts";
 import { noteShell, noteShellOver, tellShellOutput } from "./live/shell_output.ts";
-import { awaitMessage } from "./messages.ts";
-import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { tellToCall } from "./subagents/begun_calls.ts";
 import { hearTask } from "./subagents/hooked_tasks.ts";
-import { begin } from "./telling/beginning.ts";
-import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import { type FramesState, type OutputStep, runOldOutput } from "./telling/frames_state.ts";
 import { noLines } from "./telling/kept_lines.ts";
-import { isPriced, noteStop, tellEarly } from "./turns/early_results.ts";
 import { isJsonObject } from "../../json_object.ts";
 import {
   asOutputLine,
@@ -35,6 +22,13 @@ import {
   renamedBlock,
 } from "../../claude/transcript/structured_output_tool.ts";
 import { tellAgain } from "./live/stream_frames.ts";
+import type { OutputEffect } from "./telling/known_shells.ts";
+import { emitCompactionStart, isMissingLines, recordCompactionHook } from "./lines/compaction.ts";
+import { emitDeferredLines, emitReadLines } from "./lines/tell_lines.ts";
+import { emitEarlyResults, isCostSettled, recordStop } from "./turns/early_results.ts";
+import { emitInit } from "./telling/beginning.ts";
+import { emitMirror, emitWithMirror, recordForMirror } from "./mirror.ts";
+import { receiveMessage } from "./messages.ts";
 
 /**
  * How long after the prompt's line `system/init` waits for the lines that describe the session. They come in a second; on a
@@ -51,305 +45,359 @@ const PRICE_DELAY = { type: "deadline", name: "priced", afterMs: 1000 } as const
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
-/** Takes an input of the session and says what `claude -p` prints when it happens. */
-export function tellInput(before: FramesState, given: Input): FramesStep {
-  const { state, input } = asOwnTool(before, given);
-  const missed = tellMissed(state, input);
-  const step = takePriced(missed.state, input);
-  const said = and({ ...step, frames: [...missed.frames, ...step.frames] }, tellHeard);
-  return waitingFor(said, step.effects);
+/** Emits the frames that `claude -p` would print after an input, and returns the deadlines that follow. */
+export function receiveInput(step: OutputStep, given: Input): readonly OutputEffect[] {
+  const input = withOwnOutputTool(step, given);
+  emitMissedRetry(step, input);
+  const effects = receiveAfterPendingResult(step, input);
+  runOldOutput(step, tellHeard);
+  return effects;
 }
 
-/** Takes an input: what comes after a result that waits for its price is told after it. */
-function takePriced(state: FramesState, input: Input): FramesStep {
-  const step = takeInput(state, input);
-  if (state.unpriced === undefined) {
-    const delay = step.state.unpriced === undefined ? [] : [PRICE_DELAY];
-    return { ...step, effects: [...step.effects, ...delay] };
+/** Takes an input. If a result waits for its cost, it is emitted before the frames of the input. */
+function receiveAfterPendingResult(step: OutputStep, input: Input): readonly OutputEffect[] {
+  if (step.state.unpriced === undefined) {
+    const effects = receive(step, input);
+    return step.state.unpriced === undefined ? effects : [...effects, PRICE_DELAY];
   }
-  if (step.state.unpriced === undefined || step.frames.length === 0) return step;
-  const early = tellEarly(state);
-  const next = takeInput(early.state, input);
-  return { ...next, frames: [...early.frames, ...next.frames] };
+  const trial = step.fork();
+  const effects = receive(trial, input);
+  if (trial.state.unpriced === undefined || trial.emitted.length === 0) {
+    step.adopt(trial);
+    return effects;
+  }
+  emitEarlyResults(step);
+  return receive(step, input);
 }
 
 /** An input of one type. */
 type InputOf<Type extends Input["type"]> = Extract<Input, { readonly type: Type }>;
 
-function takeInput(state: FramesState, input: Input): FramesStep {
-  const now = state.options.startedAt + input.at;
+function receive(step: OutputStep, input: Input): readonly OutputEffect[] {
+  const now = step.state.options.startedAt + input.at;
   switch (input.type) {
-    case "earlier":
-      return quiet({ ...state, earlier: input.entries, kept: noLines(input.entries) });
-    case "terms":
-      return quiet(withTerms(state, input.terms));
-    case "message":
-      return waitingFor(awaitMessage(state, input.message));
-    case "closed":
-      return quiet({ ...state, heardOut: true });
     case "cost":
-      return takeCost(state, input);
+      receiveCost(step, input);
+      return [];
     case "hook":
-      return takeHook(state, input);
-    case "mcp":
-      return quiet(input.settled ? { ...state, connections: input.settled } : state);
-    case "consulted": {
-      const { said } = input;
-      return quiet("response" in said && said.init ? { ...state, described: said.init } : state);
-    }
-    case "transcript": {
-      const entry = fromHome(state, input.entry);
-      return quiet(keepForMirror({ ...state, own: chained(state.own, entry) }, { entry }));
-    }
-    case "subagent": {
-      const line = fromHome(state, input.line);
-      const { subagent: { agentId }, entry } = line;
-      const next = { ...state, subagents: chained(state.subagents, line) };
-      return quiet(keepForMirror(next, { agentId, entry }));
-    }
-    case "subagent-note": {
-      const { agentId } = input;
-      return quiet(keepForMirror(state, { agentId, note: fromHome(state, input.note) }));
-    }
+      return receiveHook(step, input);
     case "read":
-      return takeRead(state, now);
-    case "fault":
-      return waitingFor(noteFault(state, input.fault));
-    case "retry":
-      return waitingFor(tellRetry(state, input.retry));
-    case "stream":
-      return quiet(hearStream(state, input));
-    case "shells": {
-      const next = tellLongShells(state, {
-        running: input.ids,
-        startedAt: input.startedAt,
-        now,
-      });
-      const afterMs = untilLong(next.state, now);
-      return waitingFor(
-        next,
-        afterMs === undefined ? [] : [look(Math.max(LOOK_AGAIN_MS, afterMs))],
-      );
-    }
-    case "shell":
-      return waitingFor(noteShell(state, input));
-    case "shell-output":
-      return waitingFor(tellShellOutput(state, input));
-    case "shell-over":
-      return waitingFor(noteShellOver(state, input));
+      return emitRead(step, now);
+    case "shells":
+      return receiveShells(step, input, now);
     case "deadline":
-      return takeDeadline(state, input);
+      return receiveDeadline(step, input);
+    case "transcript":
+    case "subagent":
+    case "subagent-note":
+      recordLine(step, input);
+      return [];
     default:
-      return quiet(state);
+      receiveOther(step, input);
+      return [];
   }
 }
 
-/** What has been paid before a child that counts its own costs alone. */
+/** Takes an input that has no effects but frames. */
+function receiveOther(step: OutputStep, input: Input): void {
+  switch (input.type) {
+    case "earlier":
+      step.update({ earlier: input.entries, kept: noLines(input.entries) });
+      return;
+    case "terms":
+      applyTerms(step, input.terms);
+      return;
+    case "message":
+      receiveMessage(step, input.message);
+      return;
+    case "closed":
+      step.update({ heardOut: true });
+      return;
+    case "mcp":
+      if (input.settled) step.update({ connections: input.settled });
+      return;
+    case "consulted":
+      if ("response" in input.said && input.said.init) step.update({ described: input.said.init });
+      return;
+    case "fault":
+      recordFault(step, input.fault);
+      return;
+    case "retry":
+      emitRetry(step, input.retry);
+      return;
+    case "stream":
+      step.replace(hearStream(step.state, input));
+      return;
+    case "shell":
+      runOldOutput(step, (state) => noteShell(state, input));
+      return;
+    case "shell-output":
+      runOldOutput(step, (state) => tellShellOutput(state, input));
+      return;
+    case "shell-over":
+      runOldOutput(step, (state) => noteShellOver(state, input));
+  }
+}
+
+/** Records a line until all are read that the child has written by now. */
+function recordLine(
+  step: OutputStep,
+  input: InputOf<"transcript"> | InputOf<"subagent"> | InputOf<"subagent-note">,
+): void {
+  const { state } = step;
+  switch (input.type) {
+    case "transcript": {
+      const entry = asAtHome(state, input.entry);
+      step.update({ own: chained(state.own, entry) });
+      recordForMirror(step, { entry });
+      return;
+    }
+    case "subagent": {
+      const line = asAtHome(state, input.line);
+      step.update({ subagents: chained(state.subagents, line) });
+      recordForMirror(step, { agentId: line.subagent.agentId, entry: line.entry });
+      return;
+    }
+    case "subagent-note":
+      recordForMirror(step, { agentId: input.agentId, note: asAtHome(state, input.note) });
+  }
+}
+
+/** Takes the ids of the shells that run. */
+function receiveShells(
+  step: OutputStep,
+  { ids, startedAt }: InputOf<"shells">,
+  now: number,
+): readonly OutputEffect[] {
+  runOldOutput(step, (state) => tellLongShells(state, { running: ids, startedAt, now }));
+  const afterMs = untilLong(step.state, now);
+  return afterMs === undefined ? [] : [lookAtShells(Math.max(LOOK_AGAIN_MS, afterMs))];
+}
+
+/** The cost before a child that counts its own costs alone. */
 const NOTHING_PAID = { totalUsd: 0, apiDurationMs: 0 };
 
-/** The status line tells what the conversation has cost, which a result may wait for. */
-function takeCost(state: FramesState, input: InputOf<"cost">): FramesStep {
+/** Takes the cost of the conversation from the status line. A result may wait for it. */
+function receiveCost(step: OutputStep, input: InputOf<"cost">): void {
+  const { options, reporting, overspentAt, paidBefore, unpriced } = step.state;
   // A child that resumes a session may go on with its costs.
-  const { before } = state.options;
+  const { before } = options;
   const isOurs = before !== undefined && input.totalUsd < before.totalUsd;
-  const { paid = isOurs ? before : NOTHING_PAID } = state;
+  const { paid = isOurs ? before : NOTHING_PAID } = step.state;
   const cost = summedSpent(input, paid);
-  const { ranAt = state.options.startedAt + input.at } = input;
-  const priced: FramesState = {
-    ...state,
+  const { ranAt = options.startedAt + input.at } = input;
+  const { maxBudgetUsd } = reporting;
+  const isOverspent = maxBudgetUsd !== undefined && cost.totalUsd >= maxBudgetUsd;
+  step.update({
     paid,
     pricedAt: input.ranAt,
     cost,
-    overspentAt: isOverspent(state, cost.totalUsd) ? state.overspentAt ?? ranAt : undefined,
-    paidBefore: state.paidBefore ?? cost.totalUsd,
+    overspentAt: isOverspent ? overspentAt ?? ranAt : undefined,
+    paidBefore: paidBefore ?? cost.totalUsd,
     ...(input.limits === undefined ? {} : { limits: input.limits }),
-  };
-  const isDue = priced.unpriced !== undefined && isPriced(priced, priced.unpriced.at);
-  return isDue ? waitingFor(tellEarly(priced)) : quiet(priced);
+  });
+  if (unpriced !== undefined && isCostSettled(step.state, unpriced.at)) emitEarlyResults(step);
 }
 
-/** A hook tells what no line does, or before a line does. */
-function takeHook(
-  before: FramesState,
-  { event, payload, ranAt, callback, at: heardAt }: InputOf<"hook">,
-): FramesStep {
-  const state = event === "PostToolBatch" ? hearBatch(before, payload) : before;
+/** Takes what a hook reports: no line shows it, or only later. */
+function receiveHook(
+  step: OutputStep,
+  { event, payload, ranAt, callback, at: receivedAt }: InputOf<"hook">,
+): readonly OutputEffect[] {
+  if (event === "PostToolBatch") step.replace(hearBatch(step.state, payload));
   const model = payload["model"];
-  if (event === "SessionStart" && typeof model === "string") return quiet({ ...state, model });
-  if (event === "MessageDisplay") return quiet(hearText(state, payload));
-  const at = ranAt ?? state.options.startedAt + heardAt;
-  // A hook of ours tells of a compaction, and of a typed one nobody has to.
-  const heard = callback === undefined ? hearCompaction(state, { event, payload, at }) : state;
-  if (heard.compactions.length > state.compactions.length) {
-    return waitingFor(told(heard), [COMPACTION_DELAY]);
+  if (event === "SessionStart" && typeof model === "string") {
+    step.update({ model });
+    return [];
   }
-  if (event === "Stop") return quiet(noteStop(heard, { payload, ranAt }));
-  if (callback !== undefined) return waitingFor(hearTask(state, { event, payload, at }));
-  const isOutcome = heard !== state && heard.ahead !== undefined && !heard.unsummed &&
-    heard.compactions[0]?.error !== undefined;
-  return isOutcome ? waitingFor(tellAhead(heard)) : quiet(heard);
+  if (event === "MessageDisplay") {
+    step.replace(hearText(step.state, payload));
+    return [];
+  }
+  const { compactions, options } = step.state;
+  const at = ranAt ?? options.startedAt + receivedAt;
+  // A hook of this program reports a compaction; a typed one needs no report.
+  const isOfCompaction = callback === undefined &&
+    recordCompactionHook(step, { event, payload, at });
+  if (step.state.compactions.length > compactions.length) return [COMPACTION_DELAY];
+  if (event === "Stop") recordStop(step, { payload, ranAt });
+  else if (callback !== undefined) {
+    runOldOutput(step, (state) => hearTask(state, { event, payload, at }));
+  } else if (isOfCompaction) {
+    const { ahead, unsummed, compactions: [first] } = step.state;
+    if (ahead !== undefined && !unsummed && first?.error !== undefined) emitDeferredLines(step);
+  }
+  return [];
 }
 
-/** All lines that the child has written by now are there: they are told, unless something has to come before them. */
-function takeRead(state: FramesState, now: number): FramesStep {
-  const version = earlyAnswer(state);
+/** Emits all lines that the child has written by now, unless something has to come before them. */
+function emitRead(step: OutputStep, now: number): readonly OutputEffect[] {
+  const version = earlyAnswer(step.state);
   if (version !== undefined) {
-    // They stay, and are told again.
-    const held = { ...state, version };
-    return waitingFor(tellMirror(held), [INIT_DELAY]);
+    // The lines stay, and are emitted later.
+    step.update({ version });
+    emitMirror(step);
+    return [INIT_DELAY];
   }
-  if (isAheadOfSubagent(state)) {
-    const held = tellMirror({ ...state, awaitsSubagent: true });
-    return waitingFor(held, state.awaitsSubagent ? [] : [SUBAGENT_DELAY]);
+  if (isAheadOfSubagent(step.state)) {
+    const { awaitsSubagent } = step.state;
+    step.update({ awaitsSubagent: true });
+    emitMirror(step);
+    return awaitsSubagent ? [] : [SUBAGENT_DELAY];
   }
-  const held = tellToCall(state);
-  return held === undefined
-    ? waiting(withMirror(tellHeld(state, tellRead)), { before: state, now })
-    : withCallDelay(waiting(withMirror(held), { before: state, now }), state);
+  const before = watchedState(step.state);
+  let isHeldBack = false;
+  emitWithMirror(step, () => {
+    isHeldBack = emitUpToCall(step);
+    if (!isHeldBack) emitWaitingTurns(step, emitReadLines);
+  });
+  const effects = deadlinesAfter(step.state, before, now);
+  return isHeldBack ? [...effects, ...callDeadline(step.state, before)] : effects;
 }
 
-/** Something has been waited for as long as it may take. */
-function takeDeadline(
-  state: FramesState,
+/** Emits the lines up to a call whose subagent has not begun, if there is one. */
+function emitUpToCall(step: OutputStep): boolean {
+  const emitted = tellToCall(step.state);
+  if (emitted === undefined) return false;
+  runOldOutput(step, () => emitted);
+  return true;
+}
+
+/** Takes the end of a delay: what was waited for has not come in time. */
+function receiveDeadline(
+  step: OutputStep,
   { name, at }: InputOf<"deadline">,
-): FramesStep {
-  const now = state.options.startedAt + at;
+): readonly OutputEffect[] {
+  const now = step.state.options.startedAt + at;
   switch (name) {
     case "compaction": {
-      const begun = isAwaited(state) ? told(state) : tellBegun(state);
-      const isOver = begun.state.compactions.every((each) => each.told);
-      return waitingFor(begun, isOver ? [] : [COMPACTION_DELAY]);
+      if (!isMissingLines(step.state)) emitCompactionStart(step);
+      return step.state.compactions.every((each) => each.told) ? [] : [COMPACTION_DELAY];
     }
     case "priced":
-      return state.unpriced === undefined ? quiet(state) : waitingFor(tellEarly(state));
-    case "beat": {
-      const next = tellBeats(state, now);
-      return waitingFor(next, [nextBeat(next.state, now)]);
+      if (step.state.unpriced !== undefined) emitEarlyResults(step);
+      return [];
+    case "beat":
+      runOldOutput(step, (state) => tellBeats(state, now));
+      return [nextBeat(step.state, now)];
+    case "init": {
+      const before = watchedState(step.state);
+      // Lines that wait for a subagent's have a deadline of their own; some come before `system/init`.
+      if (step.state.awaitsSubagent) return [];
+      emitInit(step);
+      if (!emitUpToCall(step)) emitWaitingTurns(step, emitReadLines);
+      return callDeadline(step.state, before);
     }
-    case "init":
-      // What waits for a subagent's lines has a deadline of its own; some of it comes before `system/init`.
-      return state.awaitsSubagent ? quiet(state) : withCallDelay(
-        waitingFor(and(begin(state), (state) => tellToCall(state) ?? tellHeld(state, tellRead))),
-        state,
-      );
-    case "subagent":
-      return state.awaitsSubagent || state.unbegun !== undefined
-        ? waiting(withMirror(tellHeld(unheld(state), tellRead)), { before: state, now })
-        : quiet(state);
+    case "subagent": {
+      const { awaitsSubagent, unbegun } = step.state;
+      if (!awaitsSubagent && unbegun === undefined) return [];
+      const before = watchedState(step.state);
+      step.update({ awaitsSubagent: false, unbegun: undefined });
+      emitWithMirror(step, () => emitWaitingTurns(step, emitReadLines));
+      return deadlinesAfter(step.state, before, now);
+    }
     case "shells":
-      return waitingFor(told(state), [{ type: "list-shells" }]);
+      return [{ type: "list-shells" }];
     default:
-      return quiet(state);
+      return [];
   }
 }
 
-/** The state where nothing waits for lines of subagents any more. */
-function unheld(state: FramesState): FramesState {
-  return { ...state, awaitsSubagent: false, unbegun: undefined };
+/** The parts of a state whose changes lead to deadlines. */
+interface WatchedState extends Pick<FramesState, "shells" | "openCalls" | "unbegun"> {
+  readonly hasPrompt: boolean;
 }
 
-/** Waits for the beginning of a subagent, where it is held back what was written behind the call. */
-function withCallDelay(step: FramesStep, { unbegun }: FramesState): FramesStep {
-  const { id } = step.state.unbegun ?? {};
-  return id === undefined || id === unbegun?.id
-    ? step
-    : { ...step, effects: [...step.effects, SUBAGENT_DELAY] };
+function watchedState({ prompt, shells, openCalls, unbegun }: FramesState): WatchedState {
+  return { hasPrompt: prompt !== undefined, shells, openCalls, unbegun };
 }
 
-/** From now on what is told is up to a caller who was not there yet. */
-function withTerms(state: FramesState, terms: LateTerms): FramesState {
+/** Returns the deadline for the beginning of a subagent, if lines after its call have begun to wait for it. */
+function callDeadline(
+  { unbegun }: FramesState,
+  before: WatchedState,
+): readonly OutputEffect[] {
+  return unbegun === undefined || unbegun.id === before.unbegun?.id ? [] : [SUBAGENT_DELAY];
+}
+
+/** Applies what a caller wants who has come after the child was started. */
+function applyTerms(step: OutputStep, terms: LateTerms): void {
   const { replayMessages, subagentText, hookEvents } = terms;
-  const { replay: _, subagentText: __, hookEvents: ___, ...others } = state.options;
-  return {
-    ...state,
+  const { options, reporting } = step.state;
+  const { replay: _, subagentText: __, hookEvents: ___, ...others } = options;
+  step.update({
     options: {
       ...others,
       ...(replayMessages ? { replay: true } : {}),
       ...(subagentText ? { subagentText: true } : {}),
       ...(hookEvents ? { hookEvents: true } : {}),
     },
-    reporting: { ...state.reporting, limits: limitsOf(terms) },
-  };
+    reporting: { ...reporting, limits: limitsOf(terms) },
+  });
 }
 
-/** What was read in the run's own folder, as it will stand at the user's home, if it goes there. */
-function fromHome<Line>({ options: { homes } }: FramesState, line: Line): Line {
+/** Returns a line of the run's own folder as it will be in the user's home, if it goes there. */
+function asAtHome<Line>({ options: { homes } }: FramesState, line: Line): Line {
   return homes === undefined ? line : atHome(line, homes);
 }
 
-/** Whether the conversation has cost as much as it may. */
-function isOverspent({ reporting: { maxBudgetUsd } }: FramesState, totalUsd: number): boolean {
-  return maxBudgetUsd !== undefined && totalUsd >= maxBudgetUsd;
+/** Records a line that a forked session has from the session that it comes from: only the mirror has it. */
+export function recordCopied(step: OutputStep, entry: Entry): void {
+  recordForMirror(step, { entry: asAtHome(step.state, entry) });
 }
 
-/** Keeps a line that a forked session has of the one that it comes from: only whoever mirrors the session wants it. */
-export function keepCopied(state: FramesState, entry: Entry): FramesState {
-  return keepForMirror(state, { entry: fromHome(state, entry) });
-}
-
-/** Waits for what follows from new lines: the beginning of a session, and shells that take long. */
-function waiting(
-  next: Told,
-  { before, now }: { readonly before: FramesState; readonly now: number },
-): FramesStep {
-  const { state } = next;
-  const shellsChanged = state.shells !== before.shells;
+/** Returns the deadlines that follow from new lines: for `system/init`, for shells that take long, and for open calls. */
+function deadlinesAfter(
+  state: FramesState,
+  before: WatchedState,
+  now: number,
+): readonly OutputEffect[] {
+  const { prompt, begun, shells, openCalls } = state;
+  const shellsChanged = shells !== before.shells;
   const afterMs = shellsChanged ? untilLong(state, now) : undefined;
-  return waitingFor(next, [
-    ...state.prompt !== undefined && before.prompt === undefined && !state.begun
-      ? [INIT_DELAY]
-      : [],
+  return [
+    ...prompt !== undefined && !before.hasPrompt && !begun ? [INIT_DELAY] : [],
     ...shellsChanged
-      ? [afterMs === undefined ? { type: "deadline", name: "shells" } as const : look(afterMs)]
+      ? [
+        afterMs === undefined
+          ? { type: "deadline", name: "shells" } as const
+          : lookAtShells(afterMs),
+      ]
       : [],
-    ...state.openCalls === before.openCalls ? [] : [nextBeat(state, now)],
-  ]);
+    ...openCalls === before.openCalls ? [] : [nextBeat(state, now)],
+  ];
 }
 
-/** Waits for the moment at which a call is to be told that is still at work then. */
-export function nextBeat(state: FramesState, now: number): FramesEffect {
+/** Returns the deadline at which a call is to be reported that is still at work then. */
+export function nextBeat(state: FramesState, now: number): OutputEffect {
   const afterMs = untilBeat(state, now);
   return { type: "deadline", name: "beat", ...(afterMs === undefined ? {} : { afterMs }) };
 }
 
-function look(afterMs: number): FramesEffect {
+function lookAtShells(afterMs: number): OutputEffect {
   return { type: "deadline", name: "shells", afterMs };
 }
 
 /**
- * An input as it would be if the tool for structured answers were Claude Code's own, as it is in `claude -p`. Here a
- * server of ours has it, which shows in its name and in what it gives back.
+ * Returns an input as it would be if the tool for structured answers were Claude Code's own, as it is in `claude -p`. Here
+ * an MCP server of this program has it, which changes its name and its results.
  */
-function asOwnTool(
-  state: FramesState,
-  input: Input,
-): { readonly state: FramesState; readonly input: Input } {
-  const { outputCalls } = state;
-  if (outputCalls === undefined) return { state, input };
-  switch (input.type) {
-    case "transcript": {
-      const made = outputCallsIn(input.entry);
-      const calls = made.length === 0 ? outputCalls : new Set([...outputCalls, ...made]);
-      const entry = asOutputLine(input.entry, calls);
-      return {
-        state: calls === outputCalls ? state : { ...state, outputCalls: calls },
-        input: entry === input.entry ? input : { ...input, entry },
-      };
-    }
-    case "stream": {
-      const { part } = input;
-      if (part.kind !== "event" || !isJsonObject(part.event["content_block"])) {
-        return { state, input };
-      }
-      const block = renamedBlock(part.event["content_block"]);
-      return {
-        state,
-        input: { ...input, part: { ...part, event: { ...part.event, content_block: block } } },
-      };
-    }
-    default:
-      return { state, input };
+function withOwnOutputTool(step: OutputStep, input: Input): Input {
+  const { outputCalls } = step.state;
+  if (outputCalls === undefined) return input;
+  if (input.type === "transcript") {
+    const made = outputCallsIn(input.entry);
+    const calls = made.length === 0 ? outputCalls : new Set([...outputCalls, ...made]);
+    if (calls !== outputCalls) step.update({ outputCalls: calls });
+    return { ...input, entry: asOutputLine(input.entry, calls) };
   }
+  if (input.type === "stream") {
+    const { part } = input;
+    if (part.kind !== "event" || !isJsonObject(part.event["content_block"])) return input;
+    const block = renamedBlock(part.event["content_block"]);
+    return { ...input, part: { ...part, event: { ...part.event, content_block: block } } };
+  }
+  return input;
 }
 
 /** How long Claude Code waits before its first retry, and at most, in milliseconds; each time twice as long. */
@@ -360,54 +408,61 @@ const SECOND_MS = 1000;
 /** After so many requests in a row for which the API has no room Claude Code asks the fallback model, or gives up. */
 const OVERLOADS = 3;
 
-/** Tells that a request is made again, unless that has been told before the screen announced it. */
-function tellRetry(before: FramesState, retry: ApiRetry): Told {
-  const { fault: _, missed, ...state } = before;
-  if (retry.attempt === missed) return told(state);
-  if (state.exact !== undefined) return told(hearRetry(state, retry));
-  const asked = tellAgain(state, retry);
-  if (state.begun) return asked;
-  return told({ ...asked.state, early: [...asked.state.early, ...asked.frames] });
+/** Emits that a request is made again, unless that was emitted before the screen announced it. */
+function emitRetry(step: OutputStep, retry: ApiRetry): void {
+  const { missed, exact, begun } = step.state;
+  forgetFault(step);
+  if (retry.attempt === missed) return;
+  if (exact !== undefined) {
+    step.replace(hearRetry(step.state, retry));
+    return;
+  }
+  const frames = step.capture(() => runOldOutput(step, (state) => tellAgain(state, retry)));
+  if (begun) step.emit(...frames);
+  else step.update({ early: [...step.state.early, ...frames] });
 }
 
-/** A request has failed that may be made again, or that was; a subagent's is nobody's business. */
-function noteFault(state: FramesState, fault: ApiFault): Told {
-  if (state.tasks.size > 0) return told(state);
-  const isAgain = fault.attempt === (state.fault?.attempt ?? 0) + 1;
-  const next = isAgain ? tellFault(state) : told(state);
-  return isRetried(fault) ? told({ ...withoutFault(next.state), fault }, next.frames) : next;
+/** Records a request that has failed and may be made again; the requests of subagents are not printed. */
+function recordFault(step: OutputStep, fault: ApiFault): void {
+  const { tasks, fault: before } = step.state;
+  if (tasks.size > 0) return;
+  if (fault.attempt === (before?.attempt ?? 0) + 1) emitFault(step);
+  if (!isRetried(fault)) return;
+  step.update({ fault, missed: undefined });
 }
 
 /**
- * Tells of a retry that the screen has not announced, on a machine too busy to draw it in time, before what shows that
- * it was made: an answer.
+ * Emits a retry before the input that shows that it was made, an answer, if the screen has not announced it: a busy
+ * machine may be too late to draw it.
  */
-function tellMissed(state: FramesState, input: Input): Told {
-  if (state.fault === undefined) return told(state);
+function emitMissedRetry(step: OutputStep, input: Input): void {
+  if (step.state.fault === undefined) return;
   switch (input.type) {
     case "hook":
-      if (input.event === "MessageDisplay") return tellFault(state);
-      return told(isTurnFailure(input.event, input.payload) ? withoutFault(state) : state);
+      if (input.event === "MessageDisplay") emitFault(step);
+      else if (isTurnFailure(input.event, input.payload)) forgetFault(step);
+      return;
     case "stream":
-      return input.part.kind === "event" ? tellFault(state) : told(state);
+      if (input.part.kind === "event") emitFault(step);
+      return;
     case "transcript":
-      if (input.entry.type !== "assistant") return told(state);
-      return input.entry.isApiErrorMessage ? told(withoutFault(state)) : tellFault(state);
-    default:
-      return told(state);
+      if (input.entry.type !== "assistant") return;
+      if (input.entry.isApiErrorMessage) forgetFault(step);
+      else emitFault(step);
   }
 }
 
-function tellFault(state: FramesState): Told {
-  const { fault } = state;
-  if (fault === undefined) return told(state);
+/** Emits that the last failed request was made again. */
+function emitFault(step: OutputStep): void {
+  const { fault } = step.state;
+  if (fault === undefined) return;
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (fault.attempt - 1), LONGEST_DELAY_MS);
-  const retry = { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS };
-  return and(tellRetry(state, retry), (state) => told({ ...state, missed: fault.attempt }));
+  emitRetry(step, { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS });
+  step.update({ missed: fault.attempt });
 }
 
-function withoutFault({ fault: _, missed: __, ...state }: FramesState): FramesState {
-  return state;
+function forgetFault(step: OutputStep): void {
+  step.update({ fault: undefined, missed: undefined });
 }
 
 /** Whether such a request is made again: nothing was wrong with it, and no other model is asked in the place of its own. */

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import {
+  emitActivity,
+  framesWithActivity,
   isAnswered,
-  tellActivity,
-  withActivity,
-} from "../../../src/conversation/output/advance.ts";
+} from "../../../src/conversation/output/activity.ts";
 import {
   type FramesState,
   startFrames,
@@ -16,7 +16,7 @@ import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { consulted, message, request } from "../control/caller_inputs.ts";
 import { conversationOptions } from "./conversation_options.ts";
 import { call, prompt, REQUEST, result, text } from "./lines.ts";
-import { ConversationRun, VERSION } from "./runs.ts";
+import { ConversationRun, runStep, VERSION } from "./runs.ts";
 
 const { frames, report, session } = conversationOptions();
 const OPTIONS = { ...frames, version: VERSION, activity: true } as const;
@@ -45,7 +45,10 @@ const FRAMES: Readonly<Record<string, object>> = {
 /** Adds the session's states, in capitals, to frames. */
 function withStates(state: FramesState, names: string) {
   const given = names.split(" ").map((name) => ({ name, ...FRAMES[name] }));
-  const { state: next, around } = withActivity(state, given as unknown as readonly Frame[]);
+  let around: readonly (readonly Frame[])[] = [];
+  const { state: next } = runStep(state, (step) => {
+    around = framesWithActivity(step, given as unknown as readonly Frame[]);
+  });
   const told = around.flat().map((frame) => {
     const { name, state } = frame as Readonly<Record<string, unknown>>;
     return name ?? `${state}`.toUpperCase();
@@ -94,7 +97,7 @@ Deno.test("the next child does not repeat the session's state", () => {
 });
 
 Deno.test("the state is for Agent SDKs, unless it is shown", () => {
-  const [state] = tellActivity(BEGUN, "running").frames;
+  const [state] = runStep(BEGUN, (step) => emitActivity(step, "running")).frames;
   assertEquals<unknown>({ ...state, uuid: "" }, {
     type: "system",
     subtype: "session_state_changed",
@@ -104,9 +107,8 @@ Deno.test("the state is for Agent SDKs, unless it is shown", () => {
     session_id: "s",
   });
   const shown = startFrames({ ...OPTIONS, activity: "shown" }, report);
-  assertEquals(tellActivity(shown, "running").frames.map((frame) => "sdk_host_only" in frame), [
-    false,
-  ]);
+  const { frames } = runStep(shown, (step) => emitActivity(step, "running"));
+  assertEquals(frames.map((frame) => "sdk_host_only" in frame), [false]);
 });
 
 Deno.test("a session goes on once its last permission is decided", () => {

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
-  noteCommands,
-  tellHookFailure,
-  tellMode,
-  tellPlanning,
-  tellReloaded,
+  emitHookFailure,
+  emitMode,
+  emitPlanMode,
+  emitReloadedCommands,
+  recordCommands,
 } from "../../../src/conversation/output/decisions.ts";
 import {
   type FramesState,
@@ -31,7 +31,7 @@ import {
   text,
 } from "./lines.ts";
 import { fieldsOf, kinds } from "./outlines.ts";
-import { type ChangedOptions, ConversationRun, type News, VERSION } from "./runs.ts";
+import { type ChangedOptions, ConversationRun, type News, runStep, VERSION } from "./runs.ts";
 
 const LINES: readonly Line[] = readTranscript("2.1.330/bash").entries.map(lineOf);
 const LAST = LINES.findLastIndex(({ type }) => type === "assistant");
@@ -307,24 +307,31 @@ Deno.test("reloaded commands are printed if they have changed", () => {
   const one = [{ name: "one" }];
   const two = [...one, { name: "two" }];
   const told = (state: FramesState, commands: readonly unknown[]) =>
-    tellReloaded(state, { commands }).frames.map((frame) => frame["commands"]);
+    runStep(state, (step) => emitReloadedCommands(step, commands)).frames.map((frame) =>
+      frame["commands"]
+    );
   const response = { commands: one };
-  const known = noteCommands(BEGUN, { subtype: "success", request_id: "1", response });
+  const { state: known } = runStep(
+    BEGUN,
+    (step) => recordCommands(step, { subtype: "success", request_id: "1", response }),
+  );
   assertEquals([told(known, one), told(known, two)], [[], [two]]);
   assertEquals(told(BEGUN, two), [], "what they were before is not known");
-  const { state } = tellReloaded(known, { commands: two });
+  const { state } = runStep(known, (step) => emitReloadedCommands(step, two));
   assertEquals(told(state, two), []);
   const next = startFrames({ ...OPTIONS, before: toldBy(state, []) }, REPORT);
   assertEquals([told(next, two), told(next, one)], [[], [one]]);
 });
 
 Deno.test("a permission mode is printed when it changes", () => {
-  const modes = ({ frames }: ReturnType<typeof tellMode>) =>
+  const modeStep = (state: FramesState, mode: string) =>
+    runStep(state, (step) => emitMode(step, mode));
+  const modes = ({ frames }: ReturnType<typeof runStep>) =>
     frames.map(({ permissionMode }) => permissionMode);
-  assertEquals(modes(tellMode(BEGUN, OPTIONS.permissionMode)), []);
-  const planning = tellMode(BEGUN, "plan");
-  assertEquals([modes(planning), modes(tellMode(planning.state, "plan"))], [["plan"], []]);
-  assertEquals(modes(tellMode(planning.state, OPTIONS.permissionMode)), [OPTIONS.permissionMode]);
+  assertEquals(modes(modeStep(BEGUN, OPTIONS.permissionMode)), []);
+  const planning = modeStep(BEGUN, "plan");
+  assertEquals([modes(planning), modes(modeStep(planning.state, "plan"))], [["plan"], []]);
+  assertEquals(modes(modeStep(planning.state, OPTIONS.permissionMode)), [OPTIONS.permissionMode]);
   const toolUses = new Map(
     ["EnterPlanMode", "Read"].map((name) => [name, { id: name, name, input: {} }]),
   );
@@ -335,17 +342,20 @@ Deno.test("a permission mode is printed when it changes", () => {
   ] as const;
   for (const [id, block, told] of rows) {
     const entry = entryOf(result(id, undefined, block));
-    assertEquals<unknown>(modes(tellPlanning({ ...BEGUN, toolUses }, entry)), told);
+    assertEquals<unknown>(
+      modes(runStep({ ...BEGUN, toolUses }, (step) => emitPlanMode(step, entry))),
+      told,
+    );
   }
 });
 
 Deno.test("a hook's failure is printed after the first prompt", () => {
-  const first = tellHookFailure(BEGUN, { text: "it failed" });
+  const first = runStep(BEGUN, (step) => emitHookFailure(step, { text: "it failed" }));
   assertEquals([first.frames, first.state.early.length], [[], 1]);
   const later = startFrames({ ...OPTIONS, before: toldBy(BEGUN, []) }, REPORT);
   for (const state of [{ ...BEGUN, begun: true }, later]) {
     const told = (more: object, ...fields: readonly string[]) =>
-      tellHookFailure(state, { text: "it failed", ...more }).frames
+      runStep(state, (step) => emitHookFailure(step, { text: "it failed", ...more })).frames
         .map((frame) => fields.map((field) => (frame as Line)[field]));
     assertEquals(told({}, "subtype", "content", "level", "tag"), [
       ["informational", "it failed", "warning", "hook_callback_failed"],

@@ -1,8 +1,5 @@
 import { assertEquals } from "@std/assert";
-import {
-  behindSubagents,
-  besideEachOther,
-} from "../../../src/conversation/output/lines/hook_ends.ts";
+import { groupHooks, subagentEndsFirst } from "../../../src/conversation/output/lines/hook_ends.ts";
 import {
   type HookEnd,
   hookEndIn,
@@ -212,7 +209,7 @@ Deno.test("parallel hooks all start before the first one ends", () => {
     ["+P -P ! assistant ! user"],
   ] as const;
   for (const [told, expected = told] of rows) {
-    assertEquals(ordered(told, besideEachOther), expected);
+    assertEquals(ordered(told, groupHooks), expected);
   }
 });
 
@@ -231,7 +228,7 @@ Deno.test("a subagent ends before the hooks after its call", () => {
     ["+PostToolUse:Bash -PostToolUse:Bash task_notification user"],
   ] as const;
   for (const [told, expected = told] of rows) {
-    assertEquals(ordered(told, behindSubagents), expected);
+    assertEquals(ordered(told, subagentEndsFirst), expected);
   }
 });
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { advance, startConversation } from "../../../src/conversation/output/advance.ts";
-import { saidAtEnd } from "../../../src/conversation/output/conclusion.ts";
+import { effectsAtEnd } from "../../../src/conversation/output/conclusion.ts";
 import {
   type ConversationEffect,
   type ConversationState,
@@ -49,7 +49,7 @@ function replay({ name, cassette: { cast } }: RecordedRun) {
   foldArmed({ session, frames: { ...options, mirrorPath: "/u/s.jsonl" }, report }, inputs, {
     onEffect: (effect) => {
       for (const part of partsOf(effect)) if (part.type === "frame") frames.push(part.frame);
-      if (effect.type === "whole") said.foretold = partsBut(saidAtEnd(effect));
+      if (effect.type === "whole") said.foretold = partsBut(effectsAtEnd(effect));
       if (effect.type !== "end") {
         if (effect.type === "frame" && !isMirror(effect) && said.foretold) said.between++;
         return;

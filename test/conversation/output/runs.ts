@@ -6,15 +6,20 @@ import {
   type EffectPart,
   partsOf,
 } from "../../../src/conversation/output/conversation.ts";
-import { tellEnd, tellEnding, tellTurnEnd } from "../../../src/conversation/output/tell_end.ts";
-import { tellInput } from "../../../src/conversation/output/tell_input.ts";
+import {
+  emitEnd,
+  receiveTurnEnd,
+  recordEnding,
+} from "../../../src/conversation/output/conclusion.ts";
+import { receiveInput } from "../../../src/conversation/output/tell_input.ts";
 import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
 import {
   type FramesState,
+  type OutputStep,
   startFrames,
 } from "../../../src/conversation/output/telling/frames_state.ts";
 import type { ReportOptions } from "../../../src/conversation/output/result/verdict.ts";
-import { tellResult } from "../../../src/conversation/output/turns/tell_result.ts";
+import { emitTurnResult } from "../../../src/conversation/output/turns/tell_result.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
 import type { SettledMessage } from "../../../src/conversation/control/message.ts";
 import type {
@@ -25,6 +30,7 @@ import type {
 } from "../../../src/conversation/control/input.ts";
 import type { SessionOptions } from "../../../src/conversation/control/session_options.ts";
 import { parseEntry } from "../../../src/claude/transcript/entry.ts";
+import { Step } from "../../../src/conversation/step.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { ArmedDeadlines } from "./armed_deadlines.ts";
 import { conversationOptions } from "./conversation_options.ts";
@@ -95,6 +101,16 @@ abstract class Run {
   }
 }
 
+/** Runs a step of the output on a state. */
+export function runStep(
+  before: FramesState,
+  use: (step: OutputStep) => void,
+): { readonly state: FramesState; readonly frames: readonly Frame[] } {
+  const step: OutputStep = new Step<FramesState, Frame>(before);
+  use(step);
+  return { state: step.state, frames: step.emitted };
+}
+
 /** The frames machine by itself, in a run that was started at the beginning of the epoch. */
 export class FramesRun extends Run {
   state: FramesState;
@@ -109,16 +125,12 @@ export class FramesRun extends Run {
   }
 
   protected step(input: Input): void {
-    this.#emit(tellInput(this.state, input));
+    this.#run((step) => receiveInput(step, input));
   }
 
-  #emit(
-    { state, frames, effects = [] }: {
-      readonly state: FramesState;
-      readonly frames: readonly Frame[];
-      readonly effects?: readonly ConversationEffect[];
-    },
-  ): void {
+  #run(use: (step: OutputStep) => readonly ConversationEffect[] | void): void {
+    let effects: readonly ConversationEffect[] = [];
+    const { state, frames } = runStep(this.state, (step) => effects = use(step) ?? []);
     this.state = state;
     this.#frames.push(...frames);
     for (const effect of effects) {
@@ -134,23 +146,25 @@ export class FramesRun extends Run {
 
   /** A turn is over; `recorded` says whether all its lines have been read. */
   endTurn(ending: Ending, { recorded }: { readonly recorded: boolean }): void {
-    this.#emit(tellTurnEnd(this.state, { ending, at: this.now }, { recorded }));
+    this.#run((step) => receiveTurnEnd(step, { ending, at: this.now }, { recorded }));
   }
 
   /** A message is answered without the child. */
   settle(message: SettledMessage): void {
     this.give({ type: "message", message });
-    this.#emit(tellResult(this.state, { ending: { kind: "settled", message }, at: this.now }));
+    this.#run((step) =>
+      emitTurnResult(step, { ending: { kind: "settled", message }, at: this.now })
+    );
   }
 
   /** The run is ending. */
   ending(): void {
-    this.state = tellEnding(this.state, this.now);
+    this.#run((step) => recordEnding(step, this.now));
   }
 
   /** The run is over. */
   finish(): void {
-    this.#emit(tellEnd(this.state, { version: VERSION, now: this.now }));
+    this.#run((step) => emitEnd(step, { version: VERSION, now: this.now }));
   }
 }
 

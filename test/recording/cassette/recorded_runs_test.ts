@@ -22,7 +22,7 @@ import {
 } from "../../../src/recording/cassette/replay_cassette.ts";
 import type { ConversationEffect } from "../../../src/conversation/output/conversation.ts";
 import { fold } from "../../../src/conversation/output/advance.ts";
-import { saidAtEnd } from "../../../src/conversation/output/conclusion.ts";
+import { effectsAtEnd } from "../../../src/conversation/output/conclusion.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { DIALOGS } from "../../../src/conversation/terminal/dialogs.ts";
 import { recalledEntry } from "../../../src/claude/transcript/kept_entry.ts";
@@ -319,7 +319,7 @@ function effectsOf(cast: Cast, inputs: readonly Input[]): readonly ConversationE
   fold(cast.header.claude_print.conversation, inputs, {
     onEffect: (effect) => {
       // The final output is computed on demand.
-      if (effect.type === "whole") effects.push(...saidAtEnd(effect));
+      if (effect.type === "whole") effects.push(...effectsAtEnd(effect));
       else effects.push(effect);
     },
   });

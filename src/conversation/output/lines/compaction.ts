@@ -8,52 +8,51 @@ import {
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
 import { triggerOf } from "../frames/frames_of_entry.ts";
-import {
-  and,
-  type Compaction,
-  type FramesState,
-  type Told,
-  told,
-} from "../telling/frames_state.ts";
-import { beginTurn } from "../telling/beginning.ts";
+import type { Compaction, FramesState, OutputStep } from "../telling/frames_state.ts";
 import { FEWEST_ANSWERS } from "../telling/kept_lines.ts";
 import { printSentence } from "../result/api_failure.ts";
-import { say, sayEarly } from "../telling/saying.ts";
 import { systemFrame } from "../frames/frame_context.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { asText } from "../../../json_object.ts";
 import { withCallbacks } from "../frames/hook_frames.ts";
+import { emitAfterInit, emitImmediately } from "../telling/saying.ts";
+import { startTurn } from "../telling/beginning.ts";
 
-/** Why a compaction fails that makes no request. Nothing that the child writes holds this word. */
+/** The error of a compaction that makes no request. The child writes this word nowhere. */
 const NO_REQUEST = "too_few_groups";
-/** What Claude Code says where the model's context has no room. */
+/** How the error of the API begins where the model's context has no room. */
 const TOO_LONG = "Prompt is too long";
 
-/** Takes what a hook tells of compactions; those of subagents are not printed. */
-export function hearCompaction(
-  state: FramesState,
+/**
+ * Records what a hook reports of compactions; those of subagents are not printed.
+ *
+ * @returns whether the hook was about a compaction
+ */
+export function recordCompactionHook(
+  step: OutputStep,
   { event, payload, at }: {
     readonly event: string;
     readonly payload: HookPayload;
     /** When the hook ran, in milliseconds since the epoch. */
     readonly at: number;
   },
-): FramesState {
-  const { compactions } = state;
+): boolean {
+  const { compactions } = step.state;
   const isOwn = payload["agent_id"] === undefined;
   if (event === "PreCompact" && isOwn) {
     const begun: Compaction = { since: at, told: false, done: false };
-    return { ...state, compactions: [...compactions, begun] };
+    step.update({ compactions: [...compactions, begun] });
+    return true;
   }
   const last = compactions.at(-1);
-  if (last === undefined) return state;
-  const changed = (more: Partial<Compaction>): FramesState => ({
-    ...state,
-    compactions: [...compactions.slice(0, -1), { ...last, ...more }],
-  });
-  if (event === "PostCompact" && isOwn) return changed({ done: true });
+  if (last === undefined) return false;
+  const change = (more: Partial<Compaction>): true => {
+    step.update({ compactions: [...compactions.slice(0, -1), { ...last, ...more }] });
+    return true;
+  };
+  if (event === "PostCompact" && isOwn) return change({ done: true });
   const error = payload["last_assistant_message"];
-  return isOfSummary(event, payload) && typeof error === "string" ? changed({ error }) : state;
+  return isOfSummary(event, payload) && typeof error === "string" && change({ error });
 }
 
 /** Whether the request for a summary has failed: the agent that makes it has an id, but no type. */
@@ -62,10 +61,10 @@ function isOfSummary(event: string, { agent_id, agent_type }: HookPayload): bool
 }
 
 /**
- * Whether lines from before a compaction are missing still: Claude Code begins one when something has been said to the
- * model, be it a prompt or what its tools gave.
+ * Whether lines from before a compaction are still to be read: Claude Code begins one when the model has been sent
+ * something, a prompt or the results of its tools.
  */
-export function isAwaited({ kept: { entries }, compactions }: FramesState): boolean {
+export function isMissingLines({ kept: { entries }, compactions }: FramesState): boolean {
   if (compactions.every((each) => each.told)) return false;
   for (let line = entries; line !== undefined; line = line.before) {
     const { type } = line.last;
@@ -75,70 +74,70 @@ export function isAwaited({ kept: { entries }, compactions }: FramesState): bool
 }
 
 /**
- * Says that a compaction has begun, when all lines that were written before have been told: another one begins when the
+ * Emits that a compaction has begun, once all lines from before it have been emitted. The next one begins when the
  * outcome of the first is known.
  */
-export function tellBegun(state: FramesState): Told {
-  const [first, ...others] = state.compactions;
-  if (first === undefined || first.told) return told(state);
-  return sayBegun({ ...state, compactions: [{ ...first, told: true }, ...others] });
+export function emitCompactionStart(step: OutputStep): void {
+  const [first, ...others] = step.state.compactions;
+  if (first === undefined || first.told) return;
+  step.update({ compactions: [{ ...first, told: true }, ...others] });
+  emitCompacting(step);
 }
 
-/** Says what a line shows of compactions: that one was begun before it, and what has come of it. */
-export function tellOutcome(state: FramesState, entry: Entry): Told {
+/** Emits what a line shows of compactions: that one was begun before it, and what came of it. */
+export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
   if (!isBoundary(entry)) {
-    const [first] = state.compactions;
-    if (first === undefined || first.done || !isAnswerSince(entry, first)) return told(state);
-    return and(sayFailed(state), (state) => tellOutcome(state, entry));
+    let [first] = step.state.compactions;
+    while (first !== undefined && !first.done && isAnswerSince(entry, first)) {
+      emitFailure(step);
+      [first] = step.state.compactions;
+    }
+    return;
   }
-  if (state.compactions.length === 0) {
-    // No hook of ours has told: it was typed.
-    const isTyped = triggerOf(entry) === "manual";
-    // The line of its prompt is written behind those of the compaction.
-    const begun = isTyped ? beginTurn({ ...state, typed: { command: "compact" } }) : told(state);
-    return and(
-      and(begun, sayBegun),
-      (state) => sayOutcome(state, { compact_result: "success" }),
-    );
+  const { compactions } = step.state;
+  if (compactions.length === 0) {
+    // No hook has reported it: it was typed. The line of its prompt is written after those of the compaction.
+    if (triggerOf(entry) === "manual") {
+      step.update({ typed: { command: "compact" } });
+      startTurn(step);
+    }
+    emitCompacting(step);
+  } else {
+    const succeeded = compactions.findIndex(({ done }) => done);
+    const failed = succeeded < 0 ? compactions.length - 1 : succeeded;
+    for (let count = 0; count < failed; count++) emitFailure(step);
   }
-  const succeeded = state.compactions.findIndex(({ done }) => done);
-  const failed = succeeded < 0 ? state.compactions.length - 1 : succeeded;
-  let next = told(state);
-  for (let count = 0; count < failed; count++) next = and(next, sayFailed);
-  return and(next, (state) => sayOutcome(state, { compact_result: "success" }));
+  emitOutcome(step, { compact_result: "success" });
 }
 
 /**
- * Whether a line has to wait for the outcome of a compaction before it: the summary may be written after the answer to
- * it, and on a busy machine the hook that names the error comes after that answer.
+ * Whether a line has to wait for the outcome of a compaction before it. The summary may be written after the answer to it,
+ * and on a busy machine the hook that names the error is received after that answer.
  */
-export function isAheadOfOutcome(state: FramesState, entry: Entry): boolean {
+export function waitsForOutcome(state: FramesState, entry: Entry): boolean {
   if (isBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
   if (state.unsummed || state.ahead !== undefined) return true;
   const [first] = state.compactions;
   if (first === undefined || first.overdue || !isAnswerSince(entry, first)) return false;
-  return first.done || first.error === undefined && isWorthSummary(state);
+  // A summary is asked for only where there are enough answers.
+  const isAskedFor = state.kept.answers.size >= FEWEST_ANSWERS;
+  return first.done || (first.error === undefined && isAskedFor);
 }
 
-/** Whether there is enough of a conversation for a summary to be asked for. */
-function isWorthSummary({ kept: { answers } }: FramesState): boolean {
-  return answers.size >= FEWEST_ANSWERS;
-}
-
-/** Whether a line is the summary of what has been compacted. */
+/** Whether a line is the summary of a compacted conversation. */
 export function isSummary(entry: Entry): boolean {
   return entry.type === "user" && entry["isCompactSummary"] === true &&
     entry.isSidechain !== true;
 }
 
-/** Whether a line says that the turn is over: no summary follows it. */
+/** Whether a line ends its turn: no summary follows it. */
 export function isEnd(entry: Entry): boolean {
   return entry.type === "system" && entry.subtype === "turn_duration";
 }
 
 /**
- * Whether a line is an answer to what a compaction has left. An error because the prompt is too long may have an earlier
- * time than the compaction.
+ * Whether a line is an answer from after a compaction has begun. An error because the prompt is too long may have an
+ * earlier time than the compaction.
  */
 function isAnswerSince(entry: Entry, { since }: Compaction): boolean {
   return entry.type === "assistant" && entry.isSidechain !== true &&
@@ -150,102 +149,106 @@ function isTooLong({ isApiErrorMessage, message: { content } }: AssistantEntry):
   return isApiErrorMessage === true && typeof text === "string" && text.startsWith(TOO_LONG);
 }
 
-function sayFailed(state: FramesState): Told {
-  const error = state.compactions[0]?.error;
-  return sayOutcome(state, {
+function emitFailure(step: OutputStep): void {
+  const error = step.state.compactions[0]?.error;
+  emitOutcome(step, {
     compact_result: "failed",
     compact_error: error === undefined ? NO_REQUEST : reasonOf(error),
   });
 }
 
-/** What `claude -p` says of a request for a summary that was made in vain. */
+/** Returns the reason that `claude -p` prints for a failed request for a summary. */
 function reasonOf(error: string): string {
   return error.startsWith(TOO_LONG) ? "exhausted" : printSentence(error);
 }
 
-/** Says what came of the first compaction of which that has not been said. */
-function sayOutcome(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
-  const [first, ...compactions] = state.compactions;
-  const begun = first === undefined || first.told ? told(state) : sayBegun(state);
-  return and(begun, (state) => sayStatus({ ...state, compactions }, { status: null, ...fields }));
+/** Emits the outcome of the first compaction that has none yet. */
+function emitOutcome(step: OutputStep, fields: Readonly<Record<string, unknown>>): void {
+  const [first, ...compactions] = step.state.compactions;
+  if (first !== undefined && !first.told) emitCompacting(step);
+  step.update({ compactions });
+  emitStatus(step, { status: null, ...fields });
 }
 
-function sayBegun(state: FramesState): Told {
-  const counts = state.typed === undefined && hasCapability(state.version, "countsCompaction");
-  return sayStatus(state, {
+function emitCompacting(step: OutputStep): void {
+  const { typed, version } = step.state;
+  const counts = typed === undefined && hasCapability(version, "countsCompaction");
+  emitStatus(step, {
     status: "compacting",
     // `claude -p` counts while the summary is written; the child does not print the count.
     ...(counts ? { compact_output_chars: 0 } : {}),
   });
 }
 
-/** Says what Claude Code is at, after `system/init` unless somebody typed a command. */
-function sayStatus(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
-  const speak = state.typed === undefined ? say : sayEarly;
-  return speak(state, (context) => [systemFrame("status", fields, context)]);
+/** Emits `system/status`, after `system/init` unless the compaction was typed. */
+function emitStatus(step: OutputStep, fields: Readonly<Record<string, unknown>>): void {
+  const emit = step.state.typed === undefined ? emitAfterInit : emitImmediately;
+  emit(step, (context) => [systemFrame("status", fields, context)]);
 }
 
 const ARGUMENTS = /<command-args>([\s\S]*)<\/command-args>/u;
 
-/** What `claude -p` says where there is no conversation yet, which is no attempt. */
+/** The text of `claude -p` where there is no conversation yet; it is no attempt. */
 const NOTHING = "Error: No messages to compact";
 
-/** What the child writes of a compaction that was stopped, and what `claude -p` says of it. */
+/** What the child writes of a compaction that was stopped, and the error of `claude -p` then. */
 const CANCELED = /^Compaction canceled\.$/u;
 const ABORTED = "API Error: Request was aborted.";
 
-/** How what Claude Code says begins where a hook forbids one. */
+/** How the text begins where a hook forbids a compaction. */
 const BLOCKED = "Compaction blocked by PreCompact hook";
 
-/** Why a typed one has failed, from what Claude Code says of it. */
+/** Returns the reason that `claude -p` prints for a typed compaction with this output of the child. */
 function whyTypedFailed(text: string): string {
   if (CANCELED.test(text)) return ABORTED;
   return text.startsWith(BLOCKED) ? `skipped: ${text}` : text;
 }
 
 /**
- * Notes what came of a typed /compact, and emits the frames of one that failed. Those of one that succeeded come with its
- * boundary.
+ * Records what came of a typed /compact, and emits the frames of one that failed. Those of one that succeeded come with
+ * its boundary.
  */
-export function tellTyped(state: FramesState, entry: Entry): Told {
-  if (entry.type === "user" && entry.meaning === "local-command" && state.typed !== undefined) {
-    return told({ ...state, typed: { command: "compact", result: "" } });
+export function emitTypedCompaction(step: OutputStep, entry: Entry): void {
+  const { typed, prompt } = step.state;
+  if (entry.type === "user" && entry.meaning === "local-command" && typed !== undefined) {
+    step.update({ typed: { command: "compact", result: "" } });
+    return;
   }
   const output = commandOutput(entry);
-  const args = state.prompt && argumentsOf(state.prompt);
-  if (entry.type !== "system" || output === undefined || args === undefined) return told(state);
+  const args = prompt && argumentsOf(prompt);
+  if (entry.type !== "system" || output === undefined || args === undefined) return;
   const text = withCallbacks(output);
-  const isAttempt = state.earlier.some(({ type }) => type === "user") ||
-    state.results + state.locals > 0;
-  const result = isAttempt && !CANCELED.test(text) ? text : "";
-  const begun: FramesState = { ...state, typed: { command: "compact", result } };
-  const why = whyTypedFailed(text);
-  const failed = { status: null, compact_result: "failed", compact_error: why };
-  const attempted = isAttempt
-    ? and(
-      sayStatus(begun, { status: "compacting" }),
-      (state) => sayStatus(state, failed),
-    )
-    : told(begun);
-  return and(attempted, (state) =>
-    say(state, ({ version, sessionId, newUuid }) => [
-      unavailableFrame(isAttempt ? text : NOTHING, {
-        version,
-        sessionId,
-        uuid: entry.uuid ?? newUuid(),
-        messageId: newUuid(),
-        timestamp: entry.timestamp ?? "",
-        failed: {
-          source: isAttempt
-            ? withCallbacks(asText(entry["content"]))
-            : `<local-command-stderr>${NOTHING}</local-command-stderr>`,
-          run: { command: "compact", args },
-        },
-      }),
-    ]));
+  const { earlier, results, locals } = step.state;
+  const isAttempt = earlier.some(({ type }) => type === "user") || results + locals > 0;
+  step.update({
+    typed: { command: "compact", result: isAttempt && !CANCELED.test(text) ? text : "" },
+  });
+  if (isAttempt) {
+    emitStatus(step, { status: "compacting" });
+    emitStatus(step, {
+      status: null,
+      compact_result: "failed",
+      compact_error: whyTypedFailed(text),
+    });
+  }
+  emitAfterInit(step, ({ version, sessionId, newUuid }) => [
+    unavailableFrame(isAttempt ? text : NOTHING, {
+      version,
+      sessionId,
+      uuid: entry.uuid ?? newUuid(),
+      messageId: newUuid(),
+      timestamp: entry.timestamp ?? "",
+      failed: {
+        source: isAttempt
+          ? withCallbacks(asText(entry["content"]))
+          : `<local-command-stderr>${NOTHING}</local-command-stderr>`,
+        run: { command: "compact", args },
+      },
+    }),
+  ]);
 }
 
-/** What follows the /compact that a prompt is; undefined for another prompt. */
+/** Returns the arguments of the /compact that a prompt is; undefined for another prompt. */
 function argumentsOf({ message: { content } }: UserEntry): string | undefined {
   return typeof content === "string" && content.startsWith("<command-name>/compact</")
     ? ARGUMENTS.exec(content)?.[1] ?? ""

@@ -1,13 +1,19 @@
 import { typedSkills } from "../subagents/forked_skills.ts";
 import { noticeIn } from "./line_order.ts";
-import { tellLines, tellWaiting } from "./tell_lines.ts";
 import { chainOf, listOf } from "../../../chain.ts";
-import { and, type FramesState, type Told, type TurnEnd } from "../telling/frames_state.ts";
-import { tellResult } from "../turns/tell_result.ts";
+import type { FramesState, OutputStep, TurnEnd } from "../telling/frames_state.ts";
 import { skillIn } from "../subagents/typed_skill.ts";
 import { commandOutput, isWords } from "../../../claude/transcript/special_entries.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
+import { emitLines, emitWithoutOutcome } from "./tell_lines.ts";
+import { emitTurnResult } from "../turns/tell_result.ts";
+
+/**
+ * How long the lines of a subagent may take to be read that are written together with its result, and those of one that
+ * begins. A turn's result waits as long.
+ */
+export const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 1000 } as const;
 
 /**
  * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
@@ -56,38 +62,42 @@ function isOfSkill(state: FramesState, lines: readonly Entry[]): boolean {
   return state.typed === undefined && skillIn(prompt) !== undefined;
 }
 
-/** Has the result of a turn, all of whose own lines are there, wait for those of a subagent. */
-export function holdTurn(state: FramesState, end: TurnEnd): FramesState {
-  const held = { ...end, cost: state.cost, lines: state.own?.length ?? 0 };
-  return { ...state, awaitsSubagent: true, ended: [...state.ended, held] };
+/** Makes the result of a turn, all of whose own lines are there, wait for the lines of a subagent. */
+export function deferResult(step: OutputStep, end: TurnEnd): void {
+  const { cost, own, ended } = step.state;
+  step.update({
+    awaitsSubagent: true,
+    ended: [...ended, { ...end, cost, lines: own?.length ?? 0 }],
+  });
 }
 
 /**
- * Tells the lines so far, and behind those of its own each result that has waited for a subagent: of the next turn lines
- * may have been read by now.
+ * Emits the lines so far, and after the lines of each turn that has waited for a subagent its result. Lines of the next
+ * turn may have been read by now.
+ *
+ * @param emit how lines after those are emitted
  */
-export function tellHeld(
-  before: FramesState,
-  tell: (state: FramesState) => Told = tellLines,
-): Told {
-  const place = before.ended.findIndex(({ lines }) => lines !== undefined);
-  const end = before.ended[place];
-  if (end?.lines === undefined) return tell(before);
-  const own = listOf(before.own);
+export function emitWaitingTurns(
+  step: OutputStep,
+  emit: (step: OutputStep) => void = emitLines,
+): void {
+  const { ended } = step.state;
+  const place = ended.findIndex(({ lines }) => lines !== undefined);
+  const end = ended[place];
+  if (end?.lines === undefined) {
+    emit(step);
+    return;
+  }
+  const own = listOf(step.state.own);
   const [lines, later] = [own.slice(0, end.lines), own.slice(end.lines)];
   // No later end is that of these lines.
-  const ended = before.ended.slice(place + 1).map((each) =>
+  const laterEnds = ended.slice(place + 1).map((each) =>
     each.lines === undefined ? each : { ...each, lines: each.lines - lines.length }
   );
-  const over = and(
-    and(
-      tellLines({ ...before, own: chainOf(lines), ended: before.ended.slice(0, place) }),
-      tellWaiting,
-    ),
-    (state) => tellResult(state, end),
-  );
-  return and(
-    over,
-    (state) => tellHeld({ ...state, own: chainOf(later), ended: [...state.ended, ...ended] }, tell),
-  );
+  step.update({ own: chainOf(lines), ended: ended.slice(0, place) });
+  emitLines(step);
+  emitWithoutOutcome(step);
+  emitTurnResult(step, end);
+  step.update({ own: chainOf(later), ended: [...step.state.ended, ...laterEnds] });
+  emitWaitingTurns(step, emit);
 }

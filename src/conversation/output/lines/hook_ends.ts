@@ -1,7 +1,12 @@
 import { hookEndIn, hookFrames, isAhead, isHookTold } from "../frames/hook_frames.ts";
-import { type FramesState, isUnderWay, type Told, told } from "../telling/frames_state.ts";
+import {
+  asOldOutput,
+  type FramesState,
+  isUnderWay,
+  type OutputStep,
+  type Told,
+} from "../telling/frames_state.ts";
 import { asText } from "../../../json_object.ts";
-import { say, sayEarly } from "../telling/saying.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import {
   type AttachmentEntry,
@@ -9,6 +14,7 @@ import {
   type Entry,
   isPrompt,
 } from "../../../claude/transcript/entry.ts";
+import { emitAfterInit, emitImmediately } from "../telling/saying.ts";
 
 /**
  * Puts the ends of hooks where `claude -p` tells them: of those that were run for a call before its result and all that
@@ -69,7 +75,7 @@ function isOfStop(entry: Entry): boolean {
  * first one ends, and tells what they say to the user behind their ends, but for Stop hooks: behind the end of each. That
  * they have begun is told here with their ends, which are written together.
  */
-export function besideEachOther(frames: readonly Frame[]): readonly Frame[] {
+export function groupHooks(frames: readonly Frame[]): readonly Frame[] {
   if (frames.filter(isHookStart).length < 2) return frames;
   const result: Frame[] = [];
   let group: { readonly name: unknown; started: number; ended: number } | undefined;
@@ -98,7 +104,7 @@ export function besideEachOther(frames: readonly Frame[]): readonly Frame[] {
  * Puts what is told of the end of a subagent before the hooks that are run behind its call, as `claude -p` does: the
  * result of the call tells of it, which stands behind them.
  */
-export function behindSubagents(frames: readonly Frame[]): readonly Frame[] {
+export function subagentEndsFirst(frames: readonly Frame[]): readonly Frame[] {
   if (!frames.some(isBehindSubagent)) return frames;
   const result: Frame[] = [];
   for (const frame of frames) {
@@ -138,12 +144,16 @@ function staysBeside(frame: Frame, name: unknown): boolean {
     (frame.type === "user" && (name === "Stop" || name === "SubagentStop"));
 }
 
-/** Says that a hook has run, where that is wanted. */
-export function tellHookEnd(state: FramesState, entry: Entry): Told {
+/** Emits that a hook has run, if its events are wanted. */
+export function emitHookEnd(step: OutputStep, entry: Entry): void {
   const end = hookEndIn(entry);
-  if (end === undefined || !isHookTold(end, { all: state.options.hookEvents === true })) {
-    return told(state);
-  }
-  const speak = isAhead(end) ? sayEarly : say;
-  return speak(state, (context) => hookFrames(end, context));
+  const all = step.state.options.hookEvents === true;
+  if (end === undefined || !isHookTold(end, { all })) return;
+  const emit = isAhead(end) ? emitImmediately : emitAfterInit;
+  emit(step, (context) => hookFrames(end, context));
+}
+
+/** The old form of `emitHookEnd`. */
+export function tellHookEnd(state: FramesState, entry: Entry): Told {
+  return asOldOutput(state, (step) => emitHookEnd(step, entry));
 }

@@ -12,7 +12,7 @@ import {
 } from "../../../claude/transcript/task_notification.ts";
 
 /** A line of the session's own transcript, or of a subagent's. */
-interface WrittenLine {
+export interface WrittenLine {
   readonly entry: Entry;
   readonly subagent?: Subagent;
 }

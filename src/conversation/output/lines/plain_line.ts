@@ -1,18 +1,13 @@
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import { hookRemarks } from "../frames/hook_frames.ts";
 import { taskFramesOfEntry } from "../frames/task_ends.ts";
-import { tellTyped } from "./compaction.ts";
 import { endWritten, tellAnswerLine, tellBeforeUser } from "../live/live_answers.ts";
 import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
-import { tellHookEnd } from "./hook_ends.ts";
-import { tellPlanning, tellTitle } from "../decisions.ts";
 import { endTurn } from "../turns/early_results.ts";
-import { begin } from "../telling/beginning.ts";
-import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import { type FramesState, type OutputStep, runOldOutput } from "../telling/frames_state.ts";
 import { withKept } from "../telling/kept_lines.ts";
 import { listOf } from "../../../chain.ts";
-import { say, sayEarly, tellTasks } from "../telling/saying.ts";
 import { forgetSkills } from "../subagents/forked_skills.ts";
 import { forgetBegunUntil } from "../subagents/hooked_tasks.ts";
 import { tellTypedSkill } from "../subagents/typed_skill.ts";
@@ -23,7 +18,13 @@ import {
   tellUncalled,
 } from "../subagents/subagent_lines.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
-import { type Entry, isPrompt, type UserEntry } from "../../../claude/transcript/entry.ts";
+import {
+  type AssistantEntry,
+  type Entry,
+  isPrompt,
+  type SystemEntry,
+  type UserEntry,
+} from "../../../claude/transcript/entry.ts";
 import {
   commandOutput,
   GOAL_COMMAND,
@@ -38,77 +39,93 @@ import { defined } from "../frames/frame_context.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { claudeCommands } from "../../control/prompt/claude_commands.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
+import type { JsonObject } from "../../../json_object.ts";
+import { emitAfterInit, emitImmediately, emitTasks } from "../telling/saying.ts";
+import { emitHookEnd } from "./hook_ends.ts";
+import { emitInit } from "../telling/beginning.ts";
+import { emitPlanMode, emitTitle } from "../decisions.ts";
+import { emitTypedCompaction } from "./compaction.ts";
 
-/** Tells a line of the session's own transcript, whose turn has begun if it begins one. */
-export function tellPlainLine(state: FramesState, entry: Entry): Told {
+/** Emits a line of the session's own transcript, whose turn has begun if it begins one. */
+export function emitPlainLine(step: OutputStep, entry: Entry): void {
+  const { endingAt, begun } = step.state;
   const notification = notificationIn(entry);
-  // The end of the run stops tasks, and the child may still tell the model so.
-  if (state.endingAt !== undefined && notification?.status === "killed") {
-    return told({ ...state, closed: true });
+  // The end of the run stops tasks, and the child may still report that to the model.
+  if (endingAt !== undefined && notification?.status === "killed") {
+    step.update({ closed: true });
+    return;
   }
-  const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
-  const prompt = isPrompt(entry) ? entry : state.prompt;
-  const wakeup = scheduledWakeup(entry);
-  const noted: FramesState = {
-    ...state,
-    ...(wakeup === undefined ? {} : { wakeupAt: wakeup === "never" ? undefined : wakeup }),
-    kept: withKept(state.kept, entry),
-    spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
-      (entry.type === "user" && !isPrompt(entry)),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(version === undefined ? {} : { version }),
-  };
-  if (version === undefined) return told(noted);
-  const begun = prompt !== undefined && !state.begun && isLastOfListing(entry, noted)
-    ? begin(noted, { model: commandModel(listOf(noted.kept.entries)) })
-    : told(noted);
-  let next = and(
-    and(
-      and(begun, (state) => tellReturnedShells(state, entry)),
-      (state) => and(tellSkillResult(state, entry), (state) => tellPlanning(state, entry)),
-    ),
-    (state) =>
-      isToldToBeStopped(state, entry)
-        ? told(state)
-        : tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
-  );
-  if (!isAddedToPrompt(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
-  next = and(
-    next,
-    (state) => and(tellTyped(state, entry), (state) => tellTypedSkill(state, entry)),
-  );
-  next = and(
-    next,
-    (state) => tellToldCommand(state, entry),
-  );
-  if (entry.type === "assistant") {
-    next = and(next, (state) => {
-      const openCalls = withOpenCalls(state.openCalls, entry);
-      const shells = withShells(state.shells, entry);
-      return noteCalls({ ...state, openCalls, shells }, entry);
-    });
-    next = and(next, (state) => noteShellCalls(state, entry));
+  recordLine(step, entry);
+  const { version, prompt, kept } = step.state;
+  if (version === undefined) return;
+  if (prompt !== undefined && !begun && isLastOfListing(entry, step.state)) {
+    emitInit(step, { model: commandModel(listOf(kept.entries)) });
   }
-  if (entry.type === "user") {
-    next = and(next, tellUncalled);
-    next = and(next, (state) => {
-      const openCalls = withoutReturned(state.openCalls, entry);
-      const shells = withoutEnded(state.shells, entry);
-      return told(forgetCalls({ ...state, openCalls, shells }, entry));
-    });
-  }
+  emitLineFrames(step, entry, prompt);
+  if (entry.type === "assistant") recordCallsOf(step, entry);
+  if (entry.type === "user") recordResultsOf(step, entry);
   if (entry.type === "system" && entry.subtype === "turn_duration") {
-    next = and(
-      next,
-      (state) => endTurn(forgetBegunUntil(forgetSkills(state), entry.timestamp), entry),
-    );
+    step.replace(forgetBegunUntil(forgetSkills(step.state), entry.timestamp));
+    endTurn(step, entry);
   }
-  return notification === undefined
-    ? next
-    : and(next, (state) => begin({ ...state, begun: false, rested: false }));
+  if (notification !== undefined) {
+    step.update({ begun: false, rested: false });
+    emitInit(step);
+  }
 }
 
-/** The model that the last prompt names, if that is a command with a model of its own. */
+/** Records what a line shows of the session and its turn. */
+function recordLine(step: OutputStep, entry: Entry): void {
+  const { kept, spoken, version } = step.state;
+  const wakeup = scheduledWakeup(entry);
+  const isTurnStart: boolean = isPrompt(entry);
+  step.update({
+    kept: withKept(kept, entry),
+    spoken: !isTurnStart && (spoken || entry.type === "assistant" || entry.type === "user"),
+  });
+  if (wakeup !== undefined) step.update({ wakeupAt: wakeup === "never" ? undefined : wakeup });
+  if (isPrompt(entry)) step.update({ prompt: entry });
+  if (version === undefined && entry.type !== "other" && entry.version !== undefined) {
+    step.update({ version: entry.version });
+  }
+}
+
+/** Emits all frames that a line gives rise to. */
+function emitLineFrames(step: OutputStep, entry: Entry, prompt: UserEntry | undefined): void {
+  runOldOutput(step, (state) => tellReturnedShells(state, entry));
+  runOldOutput(step, (state) => tellSkillResult(state, entry));
+  emitPlanMode(step, entry);
+  if (!isToldToBeStopped(step.state, entry)) {
+    const { tasks } = step.state;
+    emitTasks(step, (context) => taskFramesOfEntry(tasks, entry, context));
+  }
+  if (!isAddedToPrompt(entry, prompt)) emitEntry(step, entry);
+  emitTypedCompaction(step, entry);
+  runOldOutput(step, (state) => tellTypedSkill(state, entry));
+  emitCommandOutput(step, entry);
+}
+
+function recordCallsOf(step: OutputStep, entry: AssistantEntry): void {
+  const { openCalls, shells } = step.state;
+  step.update({
+    openCalls: withOpenCalls(openCalls, entry),
+    shells: withShells(shells, entry),
+  });
+  runOldOutput(step, (state) => noteCalls(state, entry));
+  runOldOutput(step, (state) => noteShellCalls(state, entry));
+}
+
+function recordResultsOf(step: OutputStep, entry: UserEntry): void {
+  runOldOutput(step, tellUncalled);
+  const { openCalls, shells } = step.state;
+  step.update({
+    openCalls: withoutReturned(openCalls, entry),
+    shells: withoutEnded(shells, entry),
+  });
+  step.replace(forgetCalls(step.state, entry));
+}
+
+/** Returns the model that the last prompt names, if that is a command with a model of its own. */
 function commandModel(entries: readonly Entry[]): string | undefined {
   const line = entries.slice(entries.findLastIndex(isPrompt) + 1).findLast((entry) =>
     entry.type === "attachment" && entry.attachment.type === "command_permissions"
@@ -118,8 +135,8 @@ function commandModel(entries: readonly Entry[]): string | undefined {
 }
 
 /**
- * Whether a line is the last of those that describe the session: its first request. If the transcript notes none, it is
- * the list of skills, and a request that is heard names the tools.
+ * Whether a line is the last of those that describe the session: its first request. In versions whose transcript has no
+ * requests it is the list of skills; the tools are then those of the observed request.
  */
 function isLastOfListing(entry: Entry, { exact, heard, version }: FramesState): boolean {
   if (hasCapability(version, "writesRequests")) {
@@ -130,109 +147,116 @@ function isLastOfListing(entry: Entry, { exact, heard, version }: FramesState): 
     (stream === undefined || stream.offer !== undefined);
 }
 
-/** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */
-function sayLine(before: FramesState, entry: Entry): Told {
-  const said = and(tellHookEnd(before, entry), (state) => sayWords(state, entry));
-  if (entry.type !== "system" && entry.type !== "attachment") return said;
-  return and(said, (state) => {
-    const { state: next, frames } = sayEarly(state, (context) => hookRemarks(entry, context));
-    // The turn they belong to begins with its `system/init`.
-    return frames.length === 0 || next.begun
-      ? told(next, frames)
-      : told({ ...next, early: [...next.early, ...frames] });
+/** Emits the frames of a line by itself, or as a part of an answer that is streamed. */
+function emitEntry(step: OutputStep, entry: Entry): void {
+  emitHookEnd(step, entry);
+  emitWords(step, entry);
+  if (entry.type !== "system" && entry.type !== "attachment") return;
+  const frames = step.capture(() => {
+    emitImmediately(step, (context) => hookRemarks(entry, context));
   });
+  // The turn they belong to begins with its `system/init`.
+  if (frames.length === 0 || step.state.begun) step.emit(...frames);
+  else step.update({ early: [...step.state.early, ...frames] });
 }
 
-function sayWords(state: FramesState, entry: Entry): Told {
-  if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
-  const words = (state: FramesState) => say(state, (context) => framesOfEntry(entry, context));
-  if (entry.type !== "user" || entry.isSidechain === true) return words(state);
-  const said = and(tellBeforeUser(state, entry), words);
-  return state.amid ? said : and(said, endWritten);
+function emitWords(step: OutputStep, entry: Entry): void {
+  if (entry.type === "assistant" && entry.isSidechain !== true) {
+    runOldOutput(step, (state) => tellAnswerLine(state, entry));
+    return;
+  }
+  const isOwn = entry.type === "user" && entry.isSidechain !== true;
+  if (isOwn) runOldOutput(step, (state) => tellBeforeUser(state, entry));
+  emitAfterInit(step, (context) => framesOfEntry(entry, context));
+  if (isOwn && !step.state.amid) runOldOutput(step, endWritten);
 }
 
-/** How the transcript tells of a command. */
+/** How the transcript shows a command. */
 const COMMAND = /^<command-name>\/([^<\s]+)<\//u;
-/** What Claude Code says of a title that it has given the session. */
+/** The output of a command that gave the session a title. */
 const RENAMED = /^Session renamed to: (.+)$/su;
 
 /**
- * Tells what a command has said that the child has carried out by itself, in the words with which `claude -p` tells it
- * that has carried it out. Of a compaction is told in its own way.
+ * Emits the output of a command that the child has carried out by itself, in the words of `claude -p`. A compaction has
+ * frames of its own.
  */
-function tellToldCommand(state: FramesState, entry: Entry): Told {
+function emitCommandOutput(step: OutputStep, entry: Entry): void {
   if (entry.type === "user") {
-    return isGoal(state.prompt) ? tellGoal(state, entry) : tellFailed(state, entry);
+    if (isGoal(step.state.prompt)) emitGoal(step, entry);
+    else emitFailedCommand(step, entry);
+    return;
   }
   const text = entry.type === "system" ? commandOutput(entry) : undefined;
-  const name = nameIn(state);
-  if (entry.type !== "system" || text === undefined || name === undefined) return told(state);
-  // The result has the name that was typed, which may be another one of the command.
-  const given = givenName(state) ?? name;
-  const typed: FramesState = {
-    ...state,
-    typed: { command: nameOf(given, state), result: text },
-  };
+  const name = commandOf(step.state);
+  if (entry.type !== "system" || text === undefined || name === undefined) return;
+  // The result has the name that was typed, which may be another name of the same command.
+  step.update({
+    typed: { command: reportedName(typedName(step.state) ?? name, step.state), result: text },
+  });
   const title = RENAMED.exec(text)?.[1];
-  return and(
-    title === undefined ? told(typed) : tellTitle(typed, title),
-    (state) =>
-      say(state, (context) => [
-        unavailableFrame(text.trim(), {
-          ...context,
-          uuid: entry.uuid ?? context.newUuid(),
-          messageId: context.newUuid(),
-          timestamp: entry.timestamp ?? "",
-          carriedOut: entry["commandRun"] === undefined ? {} : defined({
-            local_command_source: entry["content"],
-            local_command_run: entry["commandRun"],
-            local_command_outcome: entry["commandOutcome"],
-          }),
-        }),
-      ]),
-  );
+  if (title !== undefined) emitTitle(step, title);
+  emitCommandWords(step, {
+    entry,
+    text: text.trim(),
+    fields: entry["commandRun"] === undefined ? {} : defined({
+      local_command_source: entry["content"],
+      local_command_run: entry["commandRun"],
+      local_command_outcome: entry["commandOutcome"],
+    }),
+  });
 }
 
-/** Emits the result of a user's own command that has failed. */
-function tellFailed(state: FramesState, entry: UserEntry): Told {
-  const name = nameIn(state);
-  if (commandOutput(entry) === undefined || name === undefined) return told(state);
-  const command = nameOf(givenName(state) ?? name, state);
-  return say(
-    { ...state, typed: { command, result: "" } },
-    (context) => framesOfEntry(entry, context),
-  );
-}
-
-/** The name of the command as it was typed. */
-function givenName({ taken }: FramesState): string | undefined {
-  return slashWord(taken.at(-1)?.text ?? "")?.name;
-}
-
-/** Emits the frame of a goal that was set. */
-function tellGoal(state: FramesState, entry: UserEntry): Told {
-  const text = commandOutput(entry);
-  if (text === undefined) return told(state);
-  const args = slashWord(state.taken.at(-1)?.text ?? "")?.rest ?? "";
-  return say(state, (context) => [
+/** Emits the frame that stands in the place of an answer to a command. */
+function emitCommandWords(
+  step: OutputStep,
+  { entry, text, fields }: {
+    readonly entry: UserEntry | SystemEntry;
+    readonly text: string;
+    readonly fields: JsonObject;
+  },
+): void {
+  emitAfterInit(step, (context) => [
     unavailableFrame(text, {
       ...context,
       uuid: entry.uuid ?? context.newUuid(),
       messageId: context.newUuid(),
       timestamp: entry.timestamp ?? "",
-      carriedOut: { local_command_run: { command: GOAL_COMMAND, args } },
+      carriedOut: fields,
     }),
   ]);
 }
 
-/** What a result says of a command: nobody is told the names of others' commands. */
-function nameOf(given: string, { version = "" }: FramesState): string {
+/** Emits the frames of a user's own command that has failed. */
+function emitFailedCommand(step: OutputStep, entry: UserEntry): void {
+  const name = commandOf(step.state);
+  if (commandOutput(entry) === undefined || name === undefined) return;
+  const command = reportedName(typedName(step.state) ?? name, step.state);
+  step.update({ typed: { command, result: "" } });
+  emitAfterInit(step, (context) => framesOfEntry(entry, context));
+}
+
+/** Returns the name of the command as it was typed. */
+function typedName({ taken }: FramesState): string | undefined {
+  return slashWord(taken.at(-1)?.text ?? "")?.name;
+}
+
+/** Emits the frame of a goal that was set. */
+function emitGoal(step: OutputStep, entry: UserEntry): void {
+  const text = commandOutput(entry);
+  if (text === undefined) return;
+  const args = slashWord(step.state.taken.at(-1)?.text ?? "")?.rest ?? "";
+  const fields = { local_command_run: { command: GOAL_COMMAND, args } };
+  emitCommandWords(step, { entry, text, fields });
+}
+
+/** Returns the name that a result shows of a command: the names of users' own commands are not shown. */
+function reportedName(given: string, { version = "" }: FramesState): string {
   const isOwn = (claudeCommands(version).kinds.get(given) ?? "absent") !== "absent";
   return isOwn ? given.replaceAll("-", "_").replace(/^_+/u, "") : "custom";
 }
 
-/** The name of the command that the prompt is, if it is one that is told here. */
-function nameIn({ prompt }: FramesState): string | undefined {
+/** Returns the name of the command that the prompt is, unless it is a compaction. */
+function commandOf({ prompt }: FramesState): string | undefined {
   const content = prompt?.message.content;
   const name = typeof content === "string" ? COMMAND.exec(content)?.[1] : undefined;
   return name === "compact" ? undefined : name;

@@ -1,29 +1,28 @@
 import { preservedLines } from "../frames/frames_of_entry.ts";
-import { isAheadOfOutcome, isEnd, isSummary, tellOutcome } from "./compaction.ts";
+import { emitCompactionOutcome, isEnd, isSummary, waitsForOutcome } from "./compaction.ts";
 import { endWritten, openAnswer } from "../live/live_answers.ts";
-import { behindSubagents, besideEachOther, hooksFirst, stopsAtEnd } from "./hook_ends.ts";
+import { groupHooks, hooksFirst, stopsAtEnd, subagentEndsFirst } from "./hook_ends.ts";
 import {
   beginningFirst,
   inOrder,
   isToldToBeStopped,
   noticeIn,
   placesAmidAnswers,
+  type WrittenLine,
 } from "./line_order.ts";
-import { isSame, parted, placeOf, tellMessage, tellTimed } from "../messages.ts";
+import { isSame, placeOf, splitLifecycle, takeMessage, takeScheduledPrompt } from "../messages.ts";
 import { runTurns } from "../turns/run_turns.ts";
-import { tellEarly } from "../turns/early_results.ts";
-import { begin, beginTurn } from "../telling/beginning.ts";
 import {
-  and,
+  asOldOutput,
   type FramesState,
   holdsLines,
+  type OutputStep,
+  runOldOutput,
   type Told,
-  told,
   type TurnEnd,
 } from "../telling/frames_state.ts";
-import { chained, listOf } from "../../../chain.ts";
+import { chained, chainOf, listOf } from "../../../chain.ts";
 import { tellSubagentLine } from "../subagents/subagent_lines.ts";
-import { tellResult } from "../turns/tell_result.ts";
 import { isTextOf, type Message } from "../../control/message.ts";
 import {
   blockedPrompt,
@@ -37,142 +36,200 @@ import {
 } from "../../../claude/transcript/entry.ts";
 import { lineId } from "../../../claude/transcript/entry_order.ts";
 import { isJoinedEnd } from "../../../claude/transcript/turn.ts";
-import type { Frame } from "../../../claude/wire/frame.ts";
 import { notificationIn } from "../../../claude/transcript/task_notification.ts";
-import { tellPlainLine } from "./plain_line.ts";
+import { emitEarlyResults } from "../turns/early_results.ts";
+import { emitInit, startTurn } from "../telling/beginning.ts";
+import { emitPlainLine } from "./plain_line.ts";
+import { emitTurnResult } from "../turns/tell_result.ts";
 
-/** Tells all lines since the last time, in the order in which they were written. */
-export function tellLines(before: FramesState): Told {
-  if (!holdsLines(before) && before.stopEnds.length === 0) return told(before);
-  const frames: Frame[] = [];
-  const own = hooksFirst(
-    before,
-    beginningFirst(before, [...before.stopEnds, ...listOf(before.own)]),
+/** Emits the frames of all lines that have been read since the last time, in the order in which they were written. */
+export function emitLines(step: OutputStep): void {
+  const { own, subagents, stopEnds } = step.state;
+  if (!holdsLines(step.state) && stopEnds.length === 0) return;
+  const ownLines = hooksFirst(
+    step.state,
+    beginningFirst(step.state, [...stopEnds, ...listOf(own)]),
   );
-  const lines = inOrder(own, listOf(before.subagents));
-  let state: FramesState = {
-    ...before,
+  const lines = inOrder(ownLines, listOf(subagents));
+  const amid = placesAmidAnswers(lines, openAnswer(step.state));
+  step.update({
     stopEnds: [],
     own: undefined,
     subagents: undefined,
     awaitsSubagent: false,
     unbegun: undefined,
-  };
-  const amid = placesAmidAnswers(lines, openAnswer(before));
-  for (const [place, { entry, subagent }] of lines.entries()) {
-    const next = behindResult(
-      { ...state, amid: amid.has(place) },
-      (state) =>
-        subagent === undefined
-          ? isEarly(state, entry) ? told(withNotice(state, entry)) : tellOwnLine(state, entry)
-          : tellSubagentLine(state, { entry, subagent }),
-    );
-    state = next.state;
-    frames.push(...next.frames);
-  }
-  const { tasks } = state;
-  return and(
-    and(
-      told(state, behindSubagents(besideEachOther(frames))),
-      (state) => behindResult(state, (state) => tellNotices(state, (id) => tasks.has(id))),
-    ),
-    endWritten,
-  );
+  });
+  const frames = step.capture(() => {
+    for (const [place, line] of lines.entries()) {
+      step.update({ amid: amid.has(place) });
+      emitAfterPendingResult(step, (step) => emitWrittenLine(step, line));
+    }
+  });
+  step.emit(...subagentEndsFirst(groupHooks(frames)));
+  const { tasks } = step.state;
+  emitAfterPendingResult(step, (step) => emitTaskEnds(step, (id) => tasks.has(id)));
+  runOldOutput(step, endWritten);
 }
 
-/** Tells something behind a result that waits for its price, where there is anything to tell: it waits no longer then. */
-function behindResult(state: FramesState, tell: (state: FramesState) => Told): Told {
-  const next = tell(state);
-  return state.unpriced === undefined || next.state.unpriced === undefined ||
-      next.frames.length === 0
-    ? next
-    : and(tellEarly(state), tell);
-}
-
-/** The same, but for the ends of Stop hooks beside which others may still run: they are told together. */
-export function tellRead(before: FramesState): Told {
-  if (before.options.hookEvents !== true) return tellLines(before);
-  const lines = [...before.stopEnds, ...listOf(before.own)];
-  const stops = stopsAtEnd(lines);
-  if (stops.length === 0) return tellLines(before);
-  let own: FramesState["own"];
-  for (const entry of lines.slice(0, -stops.length)) own = chained(own, entry);
-  return and(
-    tellLines({ ...before, stopEnds: [], own }),
-    (state) => told({ ...state, stopEnds: stops }),
-  );
+function emitWrittenLine(step: OutputStep, { entry, subagent }: WrittenLine): void {
+  if (subagent !== undefined) {
+    runOldOutput(step, (state) => tellSubagentLine(state, { entry, subagent }));
+  } else if (isEarlyTaskEnd(step.state, entry)) {
+    step.update({ notices: [...step.state.notices, entry] });
+  } else emitOwnLine(step, entry);
 }
 
 /**
- * Whether a line tells the end of a task whose beginning has not been told: Claude Code writes it at once, and the lines
- * of the answer that began the task 0.1 s later.
+ * Emits frames. If a result waits for the cost of its turn, and there are any frames, the result is emitted before them
+ * and waits no longer.
  */
-function isEarly(state: FramesState, entry: Entry): boolean {
+function emitAfterPendingResult(step: OutputStep, emit: (step: OutputStep) => void): void {
+  if (step.state.unpriced === undefined) {
+    emit(step);
+    return;
+  }
+  const trial = step.fork();
+  emit(trial);
+  if (trial.state.unpriced === undefined || trial.emitted.length === 0) {
+    step.adopt(trial);
+    return;
+  }
+  emitEarlyResults(step);
+  emit(step);
+}
+
+/**
+ * Emits the frames of lines, but for the ends of Stop hooks at the end of the lines: other Stop hooks may still run, and
+ * the ends of all are emitted together.
+ */
+export function emitReadLines(step: OutputStep): void {
+  const { options, stopEnds, own } = step.state;
+  const lines = options.hookEvents === true ? [...stopEnds, ...listOf(own)] : [];
+  const stops = stopsAtEnd(lines);
+  if (stops.length === 0) {
+    emitLines(step);
+    return;
+  }
+  step.update({ stopEnds: [], own: chainOf(lines.slice(0, -stops.length)) });
+  emitLines(step);
+  step.update({ stopEnds: stops });
+}
+
+/** The old form of `emitReadLines`. */
+export function tellRead(state: FramesState): Told {
+  return asOldOutput(state, emitReadLines);
+}
+
+/**
+ * Whether a line shows the end of a task whose beginning has not been emitted. Claude Code writes the end at once, and the
+ * lines of the answer that began the task 0.1 s later.
+ */
+function isEarlyTaskEnd(state: FramesState, entry: Entry): boolean {
   const notice = noticeIn(entry);
   return notice !== undefined && !state.tasks.has(notice.taskId) &&
     !isToldToBeStopped(state, entry);
 }
 
-function withNotice(state: FramesState, entry: Entry): FramesState {
-  return { ...state, notices: [...state.notices, entry] };
-}
-
-/** Tells ends of tasks that had to wait for the beginnings; or that wait in vain. */
-export function tellNotices(
-  before: FramesState,
+/**
+ * Emits ends of tasks that had to wait for the beginnings of the tasks.
+ *
+ * @param isDue which tasks' ends are emitted; without it all, as some wait in vain
+ */
+export function emitTaskEnds(
+  step: OutputStep,
   isDue: (taskId: string) => boolean = () => true,
-): Told {
-  const due = before.notices.filter((entry) => isDue(noticeIn(entry)?.taskId ?? ""));
-  if (due.length === 0) return told(before);
-  const notices = before.notices.filter((entry) => !due.includes(entry));
-  return due.reduce<Told>(
-    (said, entry) => and(said, (state) => tellOwnLine(state, entry)),
-    told({ ...before, notices }),
-  );
+): void {
+  const { notices } = step.state;
+  const due = notices.filter((entry) => isDue(noticeIn(entry)?.taskId ?? ""));
+  if (due.length === 0) return;
+  step.update({ notices: notices.filter((entry) => !due.includes(entry)) });
+  for (const entry of due) emitOwnLine(step, entry);
 }
 
-const tellAllNotices = (state: FramesState): Told => tellNotices(state);
-
-/** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
-function tellLine(before: FramesState, entry: Entry): Told {
-  const late = asLate(before, entry);
-  if (late !== undefined) return tellPlainLine(late, entry);
-  const [first, ...ended] = before.ended;
-  // One that waits for a subagent has lines of its own to follow (`tellHeld()`).
+/** Emits a line of the session's own transcript, and before a prompt the result of the turn that it follows. */
+function emitLine(step: OutputStep, entry: Entry): void {
+  if (recordLatePrompt(step, entry)) {
+    emitPlainLine(step, entry);
+    return;
+  }
+  const [first, ...ended] = step.state.ended;
+  // A turn that waits for a subagent has further lines of its own: `emitWaitingTurns()` emits its result.
   const end = first?.lines === undefined ? first : undefined;
-  const timed = timedPrompt(entry);
-  const asked = timed === undefined ? askedIn(entry) : undefined;
-  // What has been taken is that of the turn which has ended.
-  const waiting = end === undefined ? before : { ...before, taken: [] };
-  const place = asked === undefined ? -1 : placeOf(waiting, asked);
-  const isNews = place >= 0 || timed !== undefined || notificationIn(entry) !== undefined;
-  // Where a result has been told and nothing was asked since, the end may be that of the turn which this prompt begins.
-  const isNext = isNews && before.spoken && !before.rested;
-  if (
-    end !== undefined && isPrompt(entry) && (isNext || isOfLaterTurn(before, { end, place }))
-  ) {
-    return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
+  const prompt = promptIn(step.state, { entry, end });
+  if (end !== undefined && endsTurnBefore(step.state, { entry, end, prompt })) {
+    step.update({ ended });
+    emitTurnResult(step, end);
+    emitLine(step, entry);
+    return;
   }
-  if (isJoining(before, entry)) {
-    return and(tellEarly(before), (state) => tellLine(state, entry));
+  if (followsJoinedTurn(step.state, entry)) {
+    emitEarlyResults(step);
+    emitLine(step, entry);
+    return;
   }
-  const isBlocked = entry.type === "system" && blockedPrompt(entry) !== undefined;
-  const ahead = timed !== undefined
-    ? beginTimed(before, timed)
-    : asked !== undefined
-    ? tellAsked(before, { entry, place, text: asked })
-    : isBlocked
-    ? beginTurn(before)
-    : told(before);
-  const noticed = notificationIn(entry) === undefined ? ahead : and(ahead, tellAllNotices);
-  const next = and(noticed, (state) => tellPlainLine(state, entry));
-  const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
-  return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
+  beginTurnWith(step, { entry, prompt });
+  if (notificationIn(entry) !== undefined) emitTaskEnds(step);
+  emitPlainLine(step, entry);
+  if (isEnd(entry) && end !== undefined) {
+    step.update({ ended });
+    emitTurnResult(step, end);
+  }
+}
+
+/** What a line shows of prompts. */
+interface ShownPrompt {
+  /** A prompt that the child had scheduled for itself. */
+  readonly scheduled: UserEntry | undefined;
+  /** The text of another prompt, or of a message that joined the turn. */
+  readonly text: string | undefined;
+  /** The place of its message among the awaited ones; -1 if there is none. */
+  readonly place: number;
+}
+
+function promptIn(
+  { awaited, taken }: FramesState,
+  { entry, end }: { readonly entry: Entry; readonly end: TurnEnd | undefined },
+): ShownPrompt {
+  const scheduled = isPrompt(entry) && isTimed(entry) ? entry : undefined;
+  const text = scheduled === undefined ? textOfPrompt(entry) : undefined;
+  // The messages taken so far are those of the turn that has ended.
+  const state = { awaited, taken: end === undefined ? taken : [] };
+  return { scheduled, text, place: text === undefined ? -1 : placeOf(state, text) };
+}
+
+/** Whether a line is the prompt of a turn after the one that has ended. */
+function endsTurnBefore(
+  state: FramesState,
+  { entry, end, prompt: { scheduled, place } }: {
+    readonly entry: Entry;
+    readonly end: TurnEnd;
+    readonly prompt: ShownPrompt;
+  },
+): boolean {
+  if (!isPrompt(entry)) return false;
+  const isNews = place >= 0 || scheduled !== undefined || notificationIn(entry) !== undefined;
+  // If a result was emitted and nothing was asked since, the end may be that of the turn which this prompt begins.
+  return (isNews && state.spoken && !state.rested) || isOfLaterTurn(state, { end, place });
+}
+
+/** Begins the turn of a line that begins one. */
+function beginTurnWith(
+  step: OutputStep,
+  { entry, prompt: { scheduled, text, place } }: {
+    readonly entry: Entry;
+    readonly prompt: ShownPrompt;
+  },
+): void {
+  if (scheduled !== undefined) beginScheduled(step, scheduled);
+  else if (text !== undefined) beginAsked(step, { entry, place, text });
+  else if (entry.type === "system" && blockedPrompt(entry) !== undefined) startTurn(step);
 }
 
 /**
- * Whether the message of a prompt at a place is none of a turn that has ended, whose own prompts have not all been read.
- * Claude Code writes prompts in their order, and nothing of a turn that is stopped while the hooks of its prompt run.
+ * Whether the message of a prompt is none of a turn that has ended, whose own prompts have not all been read. Claude Code
+ * writes prompts in their order, and nothing of a turn that is stopped while the hooks of its prompt run.
+ *
+ * @param options.place the message's place among the awaited ones
  */
 function isOfLaterTurn(
   { awaited }: FramesState,
@@ -183,95 +240,95 @@ function isOfLaterTurn(
 }
 
 /**
- * The state where a line is a prompt of a turn whose result has been told already: that is now one of a turn that the
- * transcript holds; undefined where it is none.
+ * Records that the transcript holds a turn whose result was emitted before its prompt was read.
+ *
+ * @returns whether the line is such a prompt
  */
-function asLate(state: FramesState, entry: Entry): FramesState | undefined {
-  if (state.toldAhead.length === 0 || !isPrompt(entry)) return undefined;
-  const [text, id] = [askedIn(entry), lineId(entry)];
+function recordLatePrompt(step: OutputStep, entry: Entry): boolean {
+  const { toldAhead, begins, results, locals } = step.state;
+  if (toldAhead.length === 0 || !isPrompt(entry)) return false;
+  const [text, id] = [textOfPrompt(entry), lineId(entry)];
   const isOf = (message: Message) => isTextOf(message, text);
-  const turn = state.toldAhead.find(({ messages, at }) =>
+  const turn = toldAhead.find(({ messages, at }) =>
     messages.some(isOf) && !(Date.parse(entry.timestamp ?? "") > at)
   );
-  if (turn === undefined || id === undefined) return undefined;
+  if (turn === undefined || id === undefined) return false;
   const messages = turn.messages.toSpliced(turn.messages.findIndex(isOf), 1);
-  // Those before it leave no lines any more.
-  const [, ...later] = state.toldAhead.slice(state.toldAhead.indexOf(turn));
-  const rest: FramesState = {
-    ...state,
+  // Turns before it leave no lines any more.
+  const [, ...later] = toldAhead.slice(toldAhead.indexOf(turn));
+  step.update({
     toldAhead: messages.length === 0 ? later : [{ ...turn, messages, counted: true }, ...later],
-  };
-  return turn.counted ? rest : {
-    ...rest,
-    begins: new Set([...rest.begins, id]),
-    results: rest.results + 1,
-    locals: rest.locals - 1,
-  };
+  });
+  if (!turn.counted) {
+    step.update({
+      begins: new Set([...begins, id]),
+      results: results + 1,
+      locals: locals - 1,
+    });
+  }
+  return true;
 }
 
-/** Whether a line tells of the end of a task right behind another one, whose turn has an empty result of its own. */
-function isJoining(state: FramesState, entry: Entry): boolean {
+/** Whether a line shows the end of a task right after that of another one, whose turn has an empty result of its own. */
+function followsJoinedTurn(state: FramesState, entry: Entry): boolean {
   if (notificationIn(entry) === undefined || state.spoken) return false;
   const { recent, printed } = runTurns(state);
   const last = recent.at(-1);
-  // One that is held back stays so.
+  // A result that is held back stays so.
   return last !== undefined && printed === recent.length - 1 && isJoinedEnd(last);
 }
 
-/** Begins the turn of a prompt that follows another one, and tells that the child has taken it. */
-function tellAsked(
-  state: FramesState,
+/** Begins the turn of a prompt, and emits that the child has taken its message. */
+function beginAsked(
+  step: OutputStep,
   { entry, place, text }: {
     readonly entry: Entry;
     readonly place: number;
     readonly text: string;
   },
-): Told {
-  const { uuid: lineUuid, timestamp } = entry.type === "other" ? {} : entry;
-  const line = { uuid: lineUuid, timestamp, text };
-  const isNext = state.rested && place >= 0 && isPrompt(entry) && state.version !== undefined;
-  const uuid = lineId(entry);
-  const next: FramesState = isNext && uuid !== undefined
-    ? { ...state, toldAhead: [], begins: new Set([...state.begins, uuid]) }
-    : state;
-  const message = and(
-    isNext ? beginTurn(next) : told(next),
-    (state) => tellMessage(state, place, line),
-  );
-  // Of a command may be told what comes ahead of the turn: a compaction, or what a skill's subagent has done.
-  const awaited = state.awaited[place];
-  const isCommand = awaited?.way !== undefined && awaited.command !== undefined;
-  if (isNext && isDescribed(state) && !isCommand) {
-    const { lifecycle, others } = parted(message.frames);
-    return and(and(told(message.state, lifecycle), begin), (state) => told(state, others));
+): void {
+  const { uuid, timestamp } = entry.type === "other" ? {} : entry;
+  const { rested, version, begins, awaited } = step.state;
+  const isNext = rested && place >= 0 && isPrompt(entry) && version !== undefined;
+  if (isNext) {
+    const id = lineId(entry);
+    if (id !== undefined) step.update({ toldAhead: [], begins: new Set([...begins, id]) });
+    startTurn(step);
   }
-  if (message.state.begun) return message;
-  // Nothing else is told before `system/init`.
-  const { lifecycle, others } = parted(message.frames);
-  return told({ ...message.state, early: [...message.state.early, ...others] }, lifecycle);
+  const frames = step.capture(() => takeMessage(step, place, { uuid, timestamp, text }));
+  const { lifecycle, others } = splitLifecycle(frames);
+  // Frames of a command may come before the turn: a compaction, or what a skill's subagent has done.
+  const message = awaited[place];
+  const isCommand = message?.way !== undefined && message.command !== undefined;
+  if (isNext && isDescribed(step.state) && !isCommand) {
+    step.emit(...lifecycle);
+    emitInit(step);
+    step.emit(...others);
+  } else if (step.state.begun) step.emit(...frames);
+  else {
+    // No other frame comes before `system/init`.
+    step.emit(...lifecycle);
+    step.update({ early: [...step.state.early, ...others] });
+  }
 }
 
-/** Begins the turn of a prompt that has waited for its time. */
-function beginTimed(state: FramesState, prompt: UserEntry): Told {
-  const begins = prompt.uuid === undefined ? state.begins : new Set([...state.begins, prompt.uuid]);
-  return and(
-    tellTimed({ ...state, begins }, prompt),
-    (state) => begin({ ...state, begun: false, rested: false }),
-  );
+/** Begins the turn of a prompt that the child had scheduled for itself. */
+function beginScheduled(step: OutputStep, prompt: UserEntry): void {
+  if (prompt.uuid !== undefined) {
+    step.update({ begins: new Set([...step.state.begins, prompt.uuid]) });
+  }
+  takeScheduledPrompt(step, prompt);
+  step.update({ begun: false, rested: false });
+  emitInit(step);
 }
 
-/** A prompt of the session itself that has waited for its time, if a line is one. */
-function timedPrompt(entry: Entry): UserEntry | undefined {
-  return isPrompt(entry) && isTimed(entry) ? entry : undefined;
-}
-
-/** Whether it is known what the session is like: the child has had a turn, it resumes one, or another one has said so. */
+/** Whether the facts of `system/init` are known: the child has had a turn, it resumes one, or the headless helper told them. */
 function isDescribed({ prompt, earlier, described }: FramesState): boolean {
   return prompt !== undefined || earlier.length > 0 || described !== undefined;
 }
 
-/** The text of a prompt, or of a message that became a part of the turn under way. */
-function askedIn(entry: Entry): string | undefined {
+/** Returns the text of a prompt, or of a message that joined the turn under way. */
+function textOfPrompt(entry: Entry): string | undefined {
   if (isPrompt(entry)) {
     const { content } = entry.message;
     return typeof content === "string"
@@ -283,64 +340,68 @@ function askedIn(entry: Entry): string | undefined {
   return typeof prompt === "string" ? prompt : undefined;
 }
 
-/** Tells a line of the session's own transcript in its place among those of a compaction. */
-function tellOwnLine(state: FramesState, entry: Entry): Told {
+/** Emits a line of the session's own transcript in its place among those of a compaction. */
+function emitOwnLine(step: OutputStep, entry: Entry): void {
+  const { prompt, spoken, closed, version, preserved, ahead } = step.state;
   // On a busy machine they may be written after the prompt that they make room for.
-  if ((state.prompt === undefined || !state.spoken) && isResumption(entry)) return told(state);
-  if (state.closed) return told(state);
-  if (isBeyondBudget(state, entry)) return told(state);
-  if (state.version === undefined && entry.type !== "other" && entry.version !== undefined) {
-    return tellOwnLine({ ...state, version: entry.version }, entry);
+  if ((prompt === undefined || !spoken) && isResumption(entry)) return;
+  if (closed || isBeyondBudget(step.state, entry)) return;
+  if (version === undefined && entry.type !== "other" && entry.version !== undefined) {
+    step.update({ version: entry.version });
   }
   const id = lineId(entry);
-  const isTold = id === undefined ? undefined : state.preserved.get(id);
-  if (isTold === true) return told(state);
-  const seen = id === undefined || isTold === undefined
-    ? state
-    : { ...state, preserved: new Map([...state.preserved, [id, true]]) };
-  if (isAheadOfOutcome(seen, entry)) {
-    return told({ ...seen, ahead: chained(seen.ahead, entry) });
+  const isEmitted = id === undefined ? undefined : preserved.get(id);
+  if (isEmitted === true) return;
+  if (id !== undefined && isEmitted !== undefined) {
+    step.update({ preserved: new Map([...preserved, [id, true]]) });
   }
-  if (isEnd(entry)) return and(tellWaiting(seen), (state) => tellLine(state, entry));
-  const next = and(tellOutcome(seen, entry), (state) => tellLine(state, entry));
-  if (isBoundary(entry)) return and(next, (state) => told(noteBoundary(state, entry)));
-  return isSummary(entry) ? and(next, tellAhead) : next;
+  if (waitsForOutcome(step.state, entry)) {
+    step.update({ ahead: chained(ahead, entry) });
+    return;
+  }
+  if (isEnd(entry)) emitWithoutOutcome(step);
+  else emitCompactionOutcome(step, entry);
+  emitLine(step, entry);
+  if (isBoundary(entry)) recordBoundary(step, entry);
+  else if (isSummary(entry)) emitDeferredLines(step);
 }
 
 /**
  * Whether a line is the result of a call beyond the budget, which `claude -p` does not even refuse. Results from before
- * that are written up to 0.1 s later, behind what the next answer has cost.
+ * the budget was used up are written up to 0.1 s later, after the cost of the next answer was reported.
  */
 function isBeyondBudget({ overspentAt }: FramesState, entry: Entry): boolean {
   return overspentAt !== undefined && entry.type === "user" && entry.meaning === "tool-result" &&
     !(Date.parse(entry.timestamp ?? "") < overspentAt);
 }
 
-/** Tells the lines that still wait for the outcome of a compaction, though nobody tells it any more. */
-export function tellWaiting(state: FramesState): Told {
-  const compactions = state.compactions.filter(({ done }) => !done)
-    .map((each) => ({ ...each, overdue: true }));
-  return tellAhead({ ...state, compactions });
+/** Stops waiting for the outcomes of compactions, and emits the lines that were deferred for them. */
+export function emitWithoutOutcome(step: OutputStep): void {
+  const { compactions } = step.state;
+  step.update({
+    compactions: compactions.filter(({ done }) => !done).map((each) => ({
+      ...each,
+      overdue: true,
+    })),
+  });
+  emitDeferredLines(step);
 }
 
-/** Tells the lines that had to wait for the outcome of a compaction. */
-export function tellAhead(state: FramesState): Told {
-  const lines = listOf(state.ahead);
-  return lines.reduce<Told>(
-    (said, entry) => and(said, (state) => tellOwnLine(state, entry)),
-    told({ ...state, ahead: undefined, unsummed: false }),
-  );
+/** Emits the lines that had to wait for the outcome of a compaction. */
+export function emitDeferredLines(step: OutputStep): void {
+  const lines = listOf(step.state.ahead);
+  step.update({ ahead: undefined, unsummed: false });
+  for (const entry of lines) emitOwnLine(step, entry);
 }
 
-/** Notes which lines are written once more, and that a summary follows. */
-function noteBoundary(state: FramesState, entry: SystemEntry): FramesState {
-  const { entries, gone } = state.kept;
+/** Records which lines Claude Code writes once more after a compaction, and that a summary follows. */
+function recordBoundary(step: OutputStep, entry: SystemEntry): void {
+  const { entries, gone } = step.state.kept;
   const preserved = preservedLines(entry);
   const written = preserved.length === 0 ? [] : listOf(entries);
   const ids = new Set(written.map(lineId));
-  return {
-    ...state,
+  step.update({
     unsummed: true,
     preserved: new Map(preserved.map((id) => [id, ids.has(id) || gone.has(id)])),
-  };
+  });
 }

@@ -286,9 +286,9 @@ interface AnswerMemory {
   /** Whether it has been said that the model is asked; absent where nobody wants to hear of it. */
   readonly requested?: boolean;
   /** The last request that has failed, until it is known whether it is made again. */
-  readonly fault?: ApiFault;
+  readonly fault?: ApiFault | undefined;
   /** The number of that request, once its retry has been told though the screen has not announced it. */
-  readonly missed?: number;
+  readonly missed?: number | undefined;
 }
 
 /** What is remembered of money and limits. */
@@ -440,7 +440,7 @@ interface CompactionMemory {
   readonly unsummed: boolean;
   readonly ahead: Chain<Entry> | undefined;
   /** Set once a command is known to be typed that Claude Code carries out; what its result says, once that is known. */
-  readonly typed?: { readonly command: string; readonly result?: string };
+  readonly typed?: { readonly command: string; readonly result?: string } | undefined;
   /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
   readonly preserved: ReadonlyMap<string, boolean>;
 }

@@ -40,6 +40,9 @@ export interface SeenShell {
   readonly over: boolean;
 }
 
+/** What the output waits for, or wants to know. */
+export type OutputEffect = Extract<Effect, { readonly type: "deadline" | "list-shells" }>;
+
 /** What is to be done about a shell, or noted of it. */
 export type ShellOrder = Extract<
   Effect,

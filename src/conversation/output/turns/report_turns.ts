@@ -5,7 +5,6 @@ import type { Cost } from "../../../claude/transcript/cost.ts";
 import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
-import type { Frame } from "../../../claude/wire/frame.ts";
 import { exitCodeOf, type Outcome, type ResultFrame } from "../../../claude/wire/result_frame.ts";
 import {
   abortedOutcome,
@@ -16,20 +15,18 @@ import {
 } from "../result/verdict.ts";
 import { type ResultFacts, resultFrame, sentAt, timesToFirst } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";
-import { type FramesState, type TurnEnd, withIds } from "../telling/frames_state.ts";
+import {
+  type FramesState,
+  newUuid,
+  type OutputStep,
+  type TurnEnd,
+} from "../telling/frames_state.ts";
 import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
 import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
 import { type ChildEnd, type DueEnd, type DueTurns, dueTurns } from "./due_turns.ts";
 import { judgedTurn } from "./judged_turn.ts";
-import { forgetTold, safetyStopsOf, subagentsOf } from "./run_turns.ts";
+import { forgetReported, safetyStopsOf, subagentsOf } from "./run_turns.ts";
 import type { Exit } from "../../control/input.ts";
-
-/** What became of turns, and what is said of it. */
-export interface Reported {
-  readonly state: FramesState;
-  readonly frames: readonly Frame[];
-  readonly report: Report;
-}
 
 /** An end with all that is known of it. */
 interface KnownEnd extends DueEnd, SpentByEnd {
@@ -38,21 +35,22 @@ interface KnownEnd extends DueEnd, SpentByEnd {
 }
 
 /**
- * Says what became of the turns that have not been told yet: of one that the child outlived, or, with the child's own
- * end, of the last ones.
+ * Emits the results of the turns that have none yet: of one that the child outlived, or, with the child's own end, of the
+ * last ones.
+ *
+ * @returns the report of the last of them
  */
-export function reportTurns(state: FramesState, end: TurnEnd, child?: ChildEnd): Reported {
-  const due = dueTurns(state, { end, child });
-  const spent = spentByEnd(state, { end, child, due });
-  const verdict = judgedTurn(state, { end, child, due, cost: spent.cost });
+export function reportTurns(step: OutputStep, end: TurnEnd, child?: ChildEnd): Report {
+  const due = dueTurns(step.state, { end, child });
+  const spent = spentByEnd(step.state, { end, child, due });
+  const verdict = judgedTurn(step.state, { end, child, due, cost: spent.cost });
   const known: KnownEnd = { ...spent, end, child, due, verdict };
-  const { state: next, results, result } = withResults(state, known);
-  const isTold = isToldBefore(state, known);
-  return {
-    state: reportedState(next, { ...known, isTold }),
-    frames: isTold ? [] : results,
-    report: reportOf(state, { ...known, result }),
-  };
+  const { earlier, result } = makeResults(step, known);
+  const report = reportOf(step.state, { ...known, result });
+  const isReported = needsNoResult(step.state, known);
+  recordReported(step, { ...known, isReported });
+  if (!isReported) step.emit(...earlier, result);
+  return report;
 }
 
 /** The version of a Claude Code that has told none. */
@@ -81,35 +79,29 @@ function spentByEnd(
   };
 }
 
-/** Makes the results of the turns that have not been told, the last of which is that of the end. */
-function withResults(
-  before: FramesState,
+/** Makes the results of the turns that have none yet; the last of them is that of the end. */
+function makeResults(
+  step: OutputStep,
   known: KnownEnd,
-): {
-  readonly state: FramesState;
-  readonly results: readonly ResultFrame[];
-  readonly result: ResultFrame;
-} {
+): { readonly earlier: readonly ResultFrame[]; readonly result: ResultFrame } {
+  const { state } = step;
   const { due: { run: { past, printed }, turns }, verdict } = known;
-  const facts = sharedFacts(before, known);
-  const last = lastFacts(before, known);
-  const { state, made } = withIds(before, (newUuid) => {
-    const earlier = turns.slice(printed, -1).map((turn, offset) => {
-      const told = turns.slice(0, printed + offset + 1);
-      return resultFrame({
-        ...facts,
-        uuid: newUuid(),
-        outcome: isInterrupted(turn) ? stoppedOutcome(turn, verdict) : { kind: "answered" },
-        turn,
-        safetyStops: safetyStopsOf(before, withTurns(past, told)),
-        index: before.results + offset + before.locals,
-        permissionDenials: permissionDenialsOf(turn, before.decisions),
-        sinceLast: sinceLast(before, { ...known, index: printed + offset }),
-      });
+  const facts = sharedFacts(state, known);
+  const last = lastFacts(state, known);
+  const earlier = turns.slice(printed, -1).map((turn, offset) => {
+    const soFar = turns.slice(0, printed + offset + 1);
+    return resultFrame({
+      ...facts,
+      uuid: newUuid(step),
+      outcome: isInterrupted(turn) ? stoppedOutcome(turn, verdict) : { kind: "answered" },
+      turn,
+      safetyStops: safetyStopsOf(state, withTurns(past, soFar)),
+      index: state.results + offset + state.locals,
+      permissionDenials: permissionDenialsOf(turn, state.decisions),
+      sinceLast: sinceLast(state, { ...known, index: printed + offset }),
     });
-    return { earlier, result: resultFrame({ ...facts, ...last, uuid: newUuid() }) };
   });
-  return { state, results: [...made.earlier, made.result], result: made.result };
+  return { earlier, result: resultFrame({ ...facts, ...last, uuid: newUuid(step) }) };
 }
 
 /** Whether a turn was stopped; the child may have gone on with what was in its queue before it went. */
@@ -227,10 +219,10 @@ function limitsAfter(
 }
 
 /**
- * Whether no result is told: all have been, or there is none. A conversation that ends between turns, or with what has run
- * in the background since the last one, has none, unless it was to go on by itself.
+ * Whether no result is to be emitted: all have been, or there is none. A conversation that ends between turns, or with
+ * what has run in the background since the last one, has none, unless it was to go on by itself.
  */
-function isToldBefore(
+function needsNoResult(
   { options, heardOut, wakeupAt, results }: FramesState,
   { end: { ending }, verdict: { outcome }, due: { run: { printed }, turns, ...due } }: KnownEnd,
 ): boolean {
@@ -241,28 +233,28 @@ function isToldBefore(
   return isUnasked || (outcome.kind === "answered" && turns.length > 0 && printed >= turns.length);
 }
 
-/** What is remembered once turns have been reported. */
-function reportedState(
-  state: FramesState,
-  { isTold, end: { ending, at }, cost, usage, due: { run, turns } }: KnownEnd & {
-    readonly isTold: boolean;
+/** Records that turns have been reported. */
+function recordReported(
+  step: OutputStep,
+  { isReported, end: { ending, at }, cost, usage, due: { run, turns } }: KnownEnd & {
+    readonly isReported: boolean;
   },
-): FramesState {
-  const { streamed, exact, heard, locals } = state;
-  const counted = turns.length > run.printed
-    ? forgetTold({ ...state, results: run.past.count + turns.length }, run)
-    : { ...state, locals: locals + (isTold ? 0 : 1) };
-  return {
-    ...counted,
-    usageTold: ending.kind === "settled" ? state.usageTold : usage,
+): void {
+  const { streamed, exact, heard, locals, usageTold, paidBefore } = step.state;
+  if (turns.length > run.printed) {
+    step.update({ results: run.past.count + turns.length });
+    forgetReported(step, run);
+  } else step.update({ locals: locals + (isReported ? 0 : 1) });
+  step.update({
+    usageTold: ending.kind === "settled" ? usageTold : usage,
     ...(streamed === undefined ? {} : { streamed: [] }),
     ...(exact === undefined ? {} : { exact: { ...exact, times: undefined } }),
     ...(heard === undefined ? {} : { heard: forgetFirsts(heard, at) }),
     taken: [],
     joined: [],
     endedAt: at,
-    paidBefore: cost?.totalUsd ?? state.paidBefore,
-  };
+    paidBefore: cost?.totalUsd ?? paidBefore,
+  });
 }
 
 /** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */

@@ -7,7 +7,7 @@ import {
   type TurnTotals,
   withTurns,
 } from "../result/turn_totals.ts";
-import { type FramesState, knownCall } from "../telling/frames_state.ts";
+import { type FramesState, knownCall, type OutputStep } from "../telling/frames_state.ts";
 
 /** The turns of a run so far. */
 export interface RunTurns {
@@ -36,21 +36,22 @@ export function sumOf({ past, recent }: RunTurns): TurnTotals {
 }
 
 /**
- * Keeps no more of the turns whose results have been told than what they come to, but for the last of them, of which lines
+ * Forgets all of the turns whose results have been emitted but what they come to. The last of them stays, as lines of it
  * may still be written.
+ *
+ * @param run the turns before those results
  */
-export function forgetTold(state: FramesState, { past, recent }: RunTurns): FramesState {
-  const { kept, begins, failed } = state;
-  const over = state.results - past.count - 1;
-  if (over <= 0) return state;
+export function forgetReported(step: OutputStep, { past, recent }: RunTurns): void {
+  const { kept, begins, failed, results } = step.state;
+  const over = results - past.count - 1;
+  if (over <= 0) return;
   const left = recent.slice(over);
   const entries = left.flatMap(({ lines }) => lines);
   const ids = new Set(entries.map(lineId));
   const gone = listOf(kept.entries).flatMap((entry) => lineId(entry) ?? [])
     .filter((id) => !ids.has(id));
   const calls = new Set(left.flatMap(({ toolUses }) => toolUses.map(({ id }) => id)));
-  return {
-    ...state,
+  step.update({
     kept: {
       ...kept,
       entries: chainOf(entries),
@@ -59,7 +60,7 @@ export function forgetTold(state: FramesState, { past, recent }: RunTurns): Fram
     },
     begins: new Set([...begins].filter((id) => ids.has(id))),
     failed: chainOf(listOf(failed).filter(({ id }) => calls.has(id))),
-  };
+  });
 }
 
 /** How often safeguards have stopped an answer, in turns and in those of children before this one. */

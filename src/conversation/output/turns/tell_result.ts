@@ -1,236 +1,226 @@
 import { endAnswers } from "../live/live_answers.ts";
-import { isSame, parted, tellMessage, tellOver } from "../messages.ts";
-import { begin, beginTurn, describedModel } from "../telling/beginning.ts";
 import {
-  and,
+  completeMessages,
+  isSame,
+  receiveMessage,
+  splitLifecycle,
+  takeMessage,
+} from "../messages.ts";
+import { describedModel, emitInit, startTurn } from "../telling/beginning.ts";
+import {
   type FramesState,
-  type Told,
-  told,
-  type ToldAhead,
+  newUuid,
+  type OutputStep,
+  runOldOutput,
+  startFrames,
   type TurnEnd,
-  withIds,
 } from "../telling/frames_state.ts";
 import { reportTurns } from "./report_turns.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { SettledMessage } from "../../control/message.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
-import { tellCommands, tellTitle } from "../decisions.ts";
-import { systemFrame } from "../frames/frame_context.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { noLines } from "../telling/kept_lines.ts";
 import { sessionUsage } from "./conversation_usage.ts";
-import { tellEarly } from "./early_results.ts";
 import { runTurns } from "./run_turns.ts";
+import type { Report, ReportOptions } from "../result/verdict.ts";
+import type { FramesOptions } from "../telling/frames_options.ts";
+import { emitCommands, emitTitle } from "../decisions.ts";
+import { emitEarlyResults } from "./early_results.ts";
+import { emitSystemFrame } from "../telling/saying.ts";
 
-/** Tells the result of a turn that the child outlives, all of whose lines have been told. */
-export function tellResult(state: FramesState, end: TurnEnd): Told {
-  const begun = end.ending.kind === "settled"
-    ? tellSettled(state, { message: end.ending.message, at: end.at })
-    : and(
-      beginTurn(end.ending.kind === "blocked" ? withTaken(state) : state),
-      (state) => tellUnwritten(state, end),
-    );
-  const result = (state: FramesState) => {
-    const { report, ...reported } = reportTurns(state, end);
-    const { typed: _, ...rest } = reported.state;
-    const isAhead = end.unwritten !== undefined && rest.results === state.results;
-    return told({
-      ...rest,
-      rested: true,
-      // No line tells that a stopped turn is complete, not even where its Stop hook has named tasks in the background.
-      stops: end.ending.kind === "aborted" ? [] : rest.stops,
-      reports: [...rest.reports, report],
-      toldAhead: isAhead ? [...rest.toldAhead, aheadOf(state, end)] : rest.toldAhead,
-    }, reported.frames);
-  };
-  return and(and(begun, endAnswers), (state) => {
-    const { ahead, behind } = tellOver(state, { stopped: end.ending.kind === "aborted" });
-    return and(and(ahead, result), behind);
+import { Step } from "../../step.ts";
+
+/** Emits the result of a turn that the child outlives, all of whose lines have been emitted. */
+export function emitTurnResult(step: OutputStep, end: TurnEnd): void {
+  const { ending, at } = end;
+  if (ending.kind === "settled") emitSettled(step, { message: ending.message, at });
+  else {
+    if (ending.kind === "blocked") takeBlocked(step);
+    startTurn(step);
+    emitUnwritten(step, end);
+  }
+  runOldOutput(step, endAnswers);
+  completeMessages(step, { stopped: ending.kind === "aborted" }, () => emitReported(step, end));
+}
+
+function emitReported(step: OutputStep, end: TurnEnd): void {
+  const { results, options } = step.state;
+  const report = reportTurns(step, end);
+  const { stops, reports, toldAhead } = step.state;
+  const { unwritten, at, ending } = end;
+  step.update({
+    typed: undefined,
+    rested: true,
+    // No line ends a stopped turn, not even if its Stop hook named tasks in the background.
+    stops: ending.kind === "aborted" ? [] : stops,
+    reports: [...reports, report],
   });
+  if (unwritten === undefined || step.state.results !== results) return;
+  const turn = { messages: unwritten, at: options.startedAt + at, counted: false };
+  step.update({ toldAhead: [...toldAhead, turn] });
 }
 
-/** Tells that the child has taken what no line says, and the beginning of the turn of that. */
-function tellUnwritten(before: FramesState, { unwritten = [], at }: TurnEnd): Told {
-  const timestamp = new Date(before.options.startedAt + at).toISOString();
-  const { state, frames } = unwritten.reduce<Told>(
-    (said, message) =>
-      and(
-        said,
-        (state) => tellMessage(state, state.awaited.findIndex(isSame(message)), { timestamp }),
-      ),
-    told(before),
-  );
-  const { lifecycle, others } = parted(frames);
-  return and(and(told(state, lifecycle), begin), (state) => told(state, others));
+/** Emits that the child has taken messages whose lines have not been read, and the beginning of their turn. */
+function emitUnwritten(step: OutputStep, { unwritten = [], at }: TurnEnd): void {
+  const timestamp = new Date(step.state.options.startedAt + at).toISOString();
+  const frames = step.capture(() => {
+    for (const message of unwritten) {
+      takeMessage(step, step.state.awaited.findIndex(isSame(message)), { timestamp });
+    }
+  });
+  const { lifecycle, others } = splitLifecycle(frames);
+  step.emit(...lifecycle);
+  emitInit(step);
+  step.emit(...others);
 }
 
-function aheadOf(
-  { options: { startedAt } }: FramesState,
-  { unwritten = [], at }: TurnEnd,
-): ToldAhead {
-  return { messages: unwritten, at: startedAt + at, counted: false };
+/** Takes the message of a prompt that was blocked: no line shows that the child has taken it. */
+function takeBlocked(step: OutputStep): void {
+  const { awaited: [first, ...awaited], taken } = step.state;
+  if (first !== undefined && taken.length === 0) step.update({ awaited, taken: [first] });
 }
 
-/** The turn of a prompt that was blocked is about a message, though no line says that the child has taken it. */
-function withTaken(state: FramesState): FramesState {
-  const [first, ...awaited] = state.awaited;
-  return first === undefined || state.taken.length > 0
-    ? state
-    : { ...state, awaited, taken: [first] };
-}
-
-/** Tells of a message that was answered or refused without the child, in the place of its turn. */
-function tellSettled(
-  before: FramesState,
+/** Emits a message that was answered or refused without the child, in the place of its turn. */
+function emitSettled(
+  step: OutputStep,
   { message, at }: { readonly message: SettledMessage; readonly at: number },
-): Told {
-  const { recent, printed } = runTurns(before);
-  // A turn that its tasks in the background outlast, the last line of which is still to be read, comes first.
+): void {
+  const { recent, printed } = runTurns(step.state);
+  // A turn comes first that its tasks in the background outlast, and whose last line is still to be read.
   if (recent.length > printed) {
-    return and(tellEarly(before), (state) => tellSettled(state, { message, at }));
+    emitEarlyResults(step);
+    emitSettled(step, { message, at });
+    return;
   }
   const { settled } = message;
-  const version = settled.kind === "local" ? settled.version : before.version;
-  const timestamp = new Date(before.options.startedAt + at).toISOString();
-  // One that cannot be afforded was meant for the child when it came.
-  const place = before.awaited.findIndex((one) =>
+  const { options, awaited } = step.state;
+  const timestamp = new Date(options.startedAt + at).toISOString();
+  // A message that cannot be afforded was meant for the child when it came.
+  const place = awaited.findIndex((one) =>
     (one.way === undefined || settled.kind === "unaffordable") && one.text === message.text
   );
-  const taken = and(
-    beginTurn(before),
-    (state) => tellMessage(asCarriedOut(state, { message, place }), place, { timestamp }),
+  startTurn(step);
+  recordCarriedOut(step, { message, place });
+  const { lifecycle, others } = splitLifecycle(
+    step.capture(() => takeMessage(step, place, { timestamp })),
   );
-  const { lifecycle, others } = parted(taken.frames);
-  const begun = and(
-    and(
-      told(taken.state, lifecycle),
-      (state) =>
-        and(tellReset(state, { message, timestamp }), (state) => tellChanges(state, settled)),
-    ),
-    (state) => begin(state, { version, model: modelOf(state, settled) }),
-  );
-  if (settled.kind !== "local") return and(begun, (state) => told(state, others));
-  const said = and(begun, (state) => tellWords(state, { settled, timestamp }));
-  // A command that has an id and was carried out is printed again, as the model hears of it.
-  const isPrinted = settled.carried !== undefined && message.uuid !== undefined;
-  if (!isPrinted) return said;
-  return and(said, (state) => {
-    const { sessionId: session_id } = state.options;
-    return told(state, others.map((frame): Frame => ({ ...frame, session_id })));
-  });
+  step.emit(...lifecycle);
+  if (settled.kind !== "local") {
+    emitInit(step);
+    step.emit(...others);
+    return;
+  }
+  emitReset(step, { carried: settled.carried, messageId: message.uuid, timestamp });
+  emitChanges(step, settled.carried);
+  // The headless helper may have had the model first that the next child has.
+  const model = settled.blank === true ? undefined : describedModel(step.state);
+  emitInit(step, { version: settled.version, model });
+  emitWords(step, { settled, timestamp });
+  // A command that has an id and was carried out is printed again, as the model is sent it.
+  if (settled.carried === undefined || message.uuid === undefined) return;
+  const { sessionId: session_id } = step.state.options;
+  step.emit(...others.map((frame): Frame => ({ ...frame, session_id })));
 }
 
 type LocalAnswer = Extract<SettledMessage["settled"], { readonly kind: "local" }>;
 
-/** The model that a headless Claude Code has answered a command with, which the next child may be the first to have. */
-function modelOf(state: FramesState, settled: SettledMessage["settled"]): string | undefined {
-  return settled.kind === "local" && settled.blank !== true ? describedModel(state) : undefined;
-}
-
-/** Notes a command that waits as what the model hears of it once it is carried out. */
-function asCarriedOut(
-  state: FramesState,
+/** Records an awaited command in the form in which the model is sent it once it is carried out. */
+function recordCarriedOut(
+  step: OutputStep,
   { message: { settled, text }, place }: {
     readonly message: SettledMessage;
     readonly place: number;
   },
-): FramesState {
-  const message = state.awaited[place];
-  if (message === undefined || settled.kind !== "local" || settled.carried === undefined) {
-    return state;
-  }
+): void {
+  const { awaited } = step.state;
+  const message = awaited[place];
+  if (message === undefined || settled.kind !== "local" || settled.carried === undefined) return;
   const { name, rest } = slashWord(text) ?? { name: "", rest: "" };
   const content = [
     `<command-name>/${name}</command-name>`,
     `<command-message>${name}</command-message>`,
     `<command-args>${rest}</command-args>`,
   ].join("\n            ");
-  return { ...state, awaited: state.awaited.with(place, { ...message, content }) };
+  step.update({ awaited: awaited.with(place, { ...message, content }) });
 }
 
-/** Tells that the conversation goes on in another session, if it does; its costs and counts begin anew. */
-function tellReset(
-  state: FramesState,
-  { message: { settled, uuid: messageId }, timestamp }: {
-    readonly message: SettledMessage;
+/** Emits that a command has begun another session, in which costs and counts begin anew. */
+function emitReset(
+  step: OutputStep,
+  { carried, messageId, timestamp }: {
+    readonly carried: LocalAnswer["carried"];
+    readonly messageId: string | undefined;
     readonly timestamp: string;
   },
-): Told {
-  const { carried } = settled.kind === "local" ? settled : {};
-  if (carried?.begun === undefined) return told(state);
-  const options = { ...state.options, sessionId: carried.begun };
-  const { sessionId } = state.options;
-  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => {
-    const uuid = newUuid();
-    return [
-      {
-        type: "conversation_reset",
-        new_conversation_id: uuid,
-        uuid,
-        trigger: "clear",
-        user_message_uuid: messageId ?? newUuid(),
-        timestamp,
-        session_id: sessionId,
-      },
-      systemFrame("background_tasks_changed", { tasks: [] }, { sessionId, newUuid }),
-    ];
-  });
-  const cost = { totalUsd: 0, apiDurationMs: 0 };
+): void {
+  if (carried?.begun === undefined) return;
+  const { options, earlier } = step.state;
   const { before } = options;
-  return told({
-    ...next,
-    options: before === undefined
-      ? options
-      : { ...options, before: { ...before, ...cost, modelUsage: {} } },
-    kept: noLines(next.earlier),
+  const uuid = newUuid(step);
+  step.emit({
+    type: "conversation_reset",
+    new_conversation_id: uuid,
+    uuid,
+    trigger: "clear",
+    user_message_uuid: messageId ?? newUuid(step),
+    timestamp,
+    session_id: options.sessionId,
+  });
+  emitSystemFrame(step, "background_tasks_changed", { tasks: [] });
+  const cost = { totalUsd: 0, apiDurationMs: 0 };
+  step.update({
+    options: {
+      ...options,
+      sessionId: carried.begun,
+      ...(before === undefined ? {} : { before: { ...before, ...cost, modelUsage: {} } }),
+    },
+    kept: noLines(earlier),
     subagentsBefore: undefined,
     cost,
     usageTold: {},
     paidBefore: 0,
-  }, made);
+  });
 }
 
-/** Tells of the title that a command has given the session, and of commands that there are after it, if it has. */
-function tellChanges(before: FramesState, settled: SettledMessage["settled"]): Told {
-  const { title, commands } = settled.kind === "local" ? settled.carried ?? {} : {};
-  const titled = title === undefined ? told(before) : tellTitle(before, title);
-  if (commands === undefined) return titled;
-  return and(titled, (state) => tellCommands(state, commands));
+/** Emits the title and the commands that a command has changed. */
+function emitChanges(
+  step: OutputStep,
+  { title, commands }: Pick<NonNullable<LocalAnswer["carried"]>, "title" | "commands"> = {},
+): void {
+  if (title !== undefined) emitTitle(step, title);
+  if (commands !== undefined) emitCommands(step, commands);
 }
 
-/** Tells what `claude -p` says to a message in the place of an answer. */
-function tellWords(
-  state: FramesState,
+/** Emits the words that `claude -p` prints in the place of an answer. */
+function emitWords(
+  step: OutputStep,
   { settled: { text, version, blank, carried }, timestamp }: {
     readonly settled: LocalAnswer;
     readonly timestamp: string;
   },
-): Told {
+): void {
   const words = carried === undefined ? text : carried.words;
-  if (words === undefined) return told(state);
-  const { sessionId } = state.options;
-  const { state: next, made } = withIds(
-    state,
-    (newUuid): Frame =>
-      blank
-        ? systemFrame("informational", { content: words, level: "warning" }, { sessionId, newUuid })
-        : unavailableFrame(words, {
-          version,
-          sessionId,
-          uuid: newUuid(),
-          messageId: newUuid(),
-          timestamp,
-          ...(carried === undefined
-            ? {}
-            : { carriedOut: ownFields(state, { carried, timestamp }) }),
-        }),
-  );
-  return told(next, [made]);
+  if (words === undefined) return;
+  if (blank) {
+    emitSystemFrame(step, "informational", { content: words, level: "warning" });
+    return;
+  }
+  step.emit(unavailableFrame(words, {
+    version,
+    sessionId: step.state.options.sessionId,
+    uuid: newUuid(step),
+    messageId: newUuid(step),
+    timestamp,
+    ...(carried === undefined
+      ? {}
+      : { carriedOut: commandFields(step.state, { carried, timestamp }) }),
+  }));
 }
 
-/** What the frame of a command says beside its words: of what a conversation has used, another process knows nothing. */
-function ownFields(
+/** Returns the fields of a command's frame. The headless helper does not know what the conversation has used. */
+function commandFields(
   state: FramesState,
   { carried: { fields = {} }, timestamp }: {
     readonly carried: NonNullable<LocalAnswer["carried"]>;
@@ -241,4 +231,26 @@ function ownFields(
   if (!isJsonObject(report) || state.options.conversation !== true) return fields;
   const session = sessionUsage(state, Date.parse(timestamp));
   return { ...fields, usage_report: { ...report, session } };
+}
+
+/**
+ * Returns the frames of a message that needs no child, and the report of its turn.
+ *
+ * @param options.described the `system/init` of the headless helper, if it was asked
+ */
+export function answerFrames(
+  message: SettledMessage,
+  { frames, report, described }: {
+    readonly frames: FramesOptions;
+    readonly report: ReportOptions;
+    readonly described?: JsonObject | undefined;
+  },
+): { readonly frames: readonly Frame[]; readonly report: Report } {
+  const step: OutputStep = new Step<FramesState, Frame>(startFrames(frames, report));
+  if (described !== undefined) step.update({ described });
+  step.capture(() => receiveMessage(step, message));
+  emitTurnResult(step, { ending: { kind: "settled", message }, at: 0 });
+  const [reported] = step.state.reports;
+  if (reported === undefined) throw new Error("A settled message has no report");
+  return { frames: step.emitted, report: reported };
 }
