@@ -109,8 +109,8 @@ function findProblem(path: string): { readonly claude?: string; readonly problem
   const folder = folderOf(path);
   const order = searchPath();
   const at = order.findIndex((each) => isSameFolder(each, folder));
-  const behind = order.findIndex((each) => isSameFolder(each, folderOf(claude)));
-  if (at === -1 || at > behind) {
+  const claudeAt = order.findIndex((each) => isSameFolder(each, folderOf(claude)));
+  if (at === -1 || at > claudeAt) {
     const why = at === -1 ? "not on PATH" : `behind ${folderOf(claude)} on PATH`;
     return {
       claude,

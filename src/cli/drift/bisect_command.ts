@@ -104,11 +104,11 @@ async function examineEnds(
     readonly signal: AbortSignal;
   },
 ): Promise<Verdict> {
-  const ahead = new AbortController();
+  const early = new AbortController();
   let release: Promise<FetchedRelease> | undefined;
   try {
     await candidates.learnGood(good, () => {
-      release = candidates.fetch(bad, AbortSignal.any([signal, ahead.signal]));
+      release = candidates.fetch(bad, AbortSignal.any([signal, early.signal]));
       // It is awaited later; until then Deno must not take its rejection for unhandled.
       release.catch(() => {});
     });
@@ -121,7 +121,7 @@ async function examineEnds(
       },
     );
   } finally {
-    ahead.abort();
+    early.abort();
     (await release?.catch(() => undefined))?.[Symbol.dispose]();
   }
 }

@@ -11,8 +11,8 @@ export function printDrift(
 ): void {
   const { text: redact } = createRedactor({ env });
   const isGithub = env["GITHUB_ACTIONS"] === "true";
-  const told = json ? `${stringifyVisibly(report)}\n` : driftTable(report);
-  printLines(redact(told));
+  const text = json ? `${stringifyVisibly(report)}\n` : driftTable(report);
+  printLines(redact(text));
   if (!isGithub) return;
   if (!report.ok) {
     for (const line of githubAnnotations(report)) {
