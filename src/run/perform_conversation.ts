@@ -14,6 +14,7 @@ import { unansweredRequests } from "../conversation/protocol/requests/consulting
 import { definedFields } from "../defined_fields.ts";
 import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
 import type { FirstWords } from "../driver/inputs/caller/first_words.ts";
+import type { SessionRun } from "../driver/run_session.ts";
 import type { Surroundings } from "./facts/surroundings.ts";
 import {
   adviseOnMisses,
@@ -134,55 +135,32 @@ interface ChildResult {
   };
 }
 
+interface ChildOptions extends ConversationNeeds {
+  /** Inputs that no child has taken yet. */
+  readonly begin: readonly CallerInput[];
+  /** Whether the child is started before the first message. */
+  readonly isWarm: boolean;
+  /** The exit code of the turn before. */
+  readonly exitCode: number;
+}
+
 /** Prepares and starts one child of a conversation, and follows it to its end. */
-async function performChild(
-  order: RunOrder,
-  options: ConversationNeeds & {
-    readonly begin: readonly CallerInput[];
-    readonly isWarm: boolean;
-    readonly exitCode: number;
-  },
-): Promise<ChildResult> {
+async function performChild(order: RunOrder, options: ChildOptions): Promise<ChildResult> {
   const { caller, isWarm, onChildEnded } = options;
   const terms = options.terms?.();
-  let hasTerms = options.terms === undefined || terms !== undefined;
   const agreed = { ...order, ...terms };
   const { initialize } = caller;
   const asked = initialize === undefined ? agreed : withInitialization(agreed, initialize);
   const firstWords = isWarm ? await waitingCaller(caller, asked, options) : undefined;
-  const speaker = firstWords ?? caller;
-  const isTraced = () => options.terms?.()?.trace ?? order.trace;
   const prepared = await prepareRun(asked);
   options.onPrepared(prepared);
-  speaker.turnTo(prepared.judge);
   const reporter = new TurnReporter(prepared, options);
-  let signal: StopSignal | undefined;
-  const { end, state, lastScreen } = await performSession(prepared, {
-    ...options,
-    emit: (frame) => reporter.emit(frame),
-    begin: [...options.begin, ...speaker.take([])],
-    caller: speaker,
-    takeTerms: () => {
-      const terms = hasTerms ? undefined : options.terms?.();
-      hasTerms ||= terms !== undefined;
-      return terms;
-    },
-    onInput: (input) => {
-      if (input.type === "signal") signal = input.signal;
-      reporter.observe(input);
-      options.onInput?.(input);
-    },
-    onReport: (report) => reporter.report(report),
-    onOutputComplete: (finalOutput) => {
-      if (options.onOutputComplete === undefined || !prepared.endsAlone || !caller.isOver) return;
-      const output = finalOutput();
-      const needsScreen = output.flatMap(partsOf).some((part) =>
-        part.type === "report" && showsScreen(part.report, { trace: isTraced() })
-      );
-      if (!needsScreen) options.onOutputComplete(() => reporter.emitRest(output));
-    },
-  });
-  const { ending, frames, report } = end;
+  const isTraced = () => options.terms?.()?.trace ?? order.trace;
+  const { end: { ending, frames, report }, state, lastScreen, signal } = await followChild(
+    prepared,
+    reporter,
+    { ...options, speaker: firstWords ?? caller, hasTerms: terms !== undefined, isTraced },
+  );
   if (reporter.isComplete) {
     if (report?.warning !== undefined) options.warn(report.warning);
     onChildEnded();
@@ -218,6 +196,54 @@ async function performChild(
     wasOutdated: firstWords?.isDismissed === true,
   };
   return { exitCode, next: { previous, begin, signal } };
+}
+
+/**
+ * Starts a prepared child and follows it to its end.
+ *
+ * @param options.speaker the caller, or the one that waits with a warm child
+ * @param options.hasTerms whether the terms of the caller are part of the order
+ * @returns how the session went, and the last signal that arrived
+ */
+async function followChild(
+  prepared: PreparedRun,
+  reporter: TurnReporter,
+  options: ChildOptions & {
+    readonly speaker: Caller | FirstWords;
+    readonly hasTerms: boolean;
+    readonly isTraced: () => boolean;
+  },
+): Promise<SessionRun & { readonly signal: StopSignal | undefined }> {
+  const { caller, speaker, isTraced } = options;
+  let hasTerms = options.terms === undefined || options.hasTerms;
+  let signal: StopSignal | undefined;
+  speaker.turnTo(prepared.judge);
+  const run = await performSession(prepared, {
+    ...options,
+    emit: (frame) => reporter.emit(frame),
+    begin: [...options.begin, ...speaker.take([])],
+    caller: speaker,
+    takeTerms: () => {
+      const terms = hasTerms ? undefined : options.terms?.();
+      hasTerms ||= terms !== undefined;
+      return terms;
+    },
+    onInput: (input) => {
+      if (input.type === "signal") signal = input.signal;
+      reporter.observe(input);
+      options.onInput?.(input);
+    },
+    onReport: (report) => reporter.report(report),
+    onOutputComplete: (finalOutput) => {
+      if (options.onOutputComplete === undefined || !prepared.endsAlone || !caller.isOver) return;
+      const output = finalOutput();
+      const needsScreen = output.flatMap(partsOf).some((part) =>
+        part.type === "report" && showsScreen(part.report, { trace: isTraced() })
+      );
+      if (!needsScreen) options.onOutputComplete(() => reporter.emitRest(output));
+    },
+  });
+  return { ...run, signal };
 }
 
 function outlivesFailures({ outlivesFailures = false }: ConversationNeeds): boolean {

@@ -20,75 +20,33 @@ import type { Decisions, KnownRun, RunSession } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
-/**
- * The contents of the private folder.
- *
- * @param options.variables variables that this program adds to the child's environment
- * @param options.env the child's whole environment
- */
-export function childContents(
-  order: RunOrder,
-  { facts, decided, variables, env, texts }: KnownRun & {
-    readonly variables: Environment;
-    readonly env: Environment;
-    readonly texts: PlacedTexts["files"];
-  },
-): FolderContents {
-  const { folder, settings, secret, pid, userConfig, promptServer, userClaudeJson } = facts;
+interface ContentOptions extends KnownRun {
+  /** Variables that this program adds to the child's environment. */
+  readonly variables: Environment;
+  /** The child's complete environment. */
+  readonly env: Environment;
+  readonly texts: PlacedTexts["files"];
+}
+
+/** The contents of the private folder. */
+export function childContents(order: RunOrder, options: ContentOptions): FolderContents {
+  const { facts, decided } = options;
+  const { secret, userConfig, promptServer, settings } = facts;
   const { session, inject, servers, hidesUser } = decided;
-  const parts = folderParts(folder);
   const stdin = inject === "stdin" ? order.prompt : order.onStdin;
-  const terms = serverTerms(order);
-  const { exposed, hidden, reopened, footholds } = otherRuns(facts);
+  const others = otherRuns(facts);
   return {
-    files: childFiles(parts, {
-      secret,
-      pid,
-      hooks: hooksFor(order, decided),
-      held: blockingHooks(order, { facts, decided }),
-      marksLong: inject === "rendezvous",
-      callbacks: order.initialized?.callbacks ?? [],
-      asksCaller: asksForPermissions(order),
-      texts,
-      servers,
-      timeouts: terms.timeouts,
-      userClaudeJson: hidesUser ? withoutServers(userClaudeJson) : userClaudeJson,
-      userSettings: decided.userSettings,
-      agents: decided.agents.files,
-      sealsHooks: decided.sealsHooks,
-      inheritsHooks: order.inheritHooks,
-      callerSettings: childSettings(order, { facts, decided, terms, variables, env }),
-      memoryPath: decided.memoryPath,
-      plugins: idlePlugins(order, { facts, decided }),
-      folders: facts.folders,
-      exposed,
-      hidden,
-      reopened,
-      apiKey: order.env["ANTHROPIC_API_KEY"],
-      asksCost: mayHaveSeveralMessages(order) || order.limitsTold === true ||
-        order.maxBudgetUsd !== undefined,
-      ...definedFields({
-        // A budget and a stricter mode concern calls of every tool, chosen skills only those of one tool.
-        matchers: order.maxBudgetUsd === undefined && !mayTighten(order, decided)
-          ? { PreToolUse: SKILL_TOOL }
-          : undefined,
-        relayed: promptServer,
-        switched: order.switched,
-        earlierOutputs: session.resumed === undefined
-          ? undefined
-          : { userConfigDir: userConfig.dir, session: session.resumed },
-        stdin,
-        splitShell: decided.splitShell,
-      }),
-    }),
+    files: contentFiles(order, { ...options, stdin, others }),
     secret,
     bridges: servers,
-    footholds,
+    footholds: others.footholds,
     userConfigDir: userConfig.dir,
     hidesUser,
     isNewSession: session.isNew,
     ...definedFields({
-      stdinPath: inject === "stdin" || stdin !== undefined ? parts.promptPath : undefined,
+      stdinPath: inject === "stdin" || stdin !== undefined
+        ? folderParts(facts.folder).promptPath
+        : undefined,
       relayed: promptServer?.name,
       keepsBackups: keepsBackups(order, settings) || undefined,
       resume: session.resumed,
@@ -96,6 +54,57 @@ export function childContents(
       begun: order.history === undefined ? undefined : facts.found.transcript,
     }),
   };
+}
+
+function contentFiles(
+  order: RunOrder,
+  { facts, decided, variables, env, texts, stdin, others: { exposed, hidden, reopened } }:
+    & ContentOptions
+    & { readonly stdin: string | undefined; readonly others: ReturnType<typeof otherRuns> },
+): FolderContents["files"] {
+  const { secret, pid, userConfig, userClaudeJson } = facts;
+  const { session, inject, servers, hidesUser } = decided;
+  const terms = serverTerms(order);
+  return childFiles(folderParts(facts.folder), {
+    secret,
+    pid,
+    hooks: hooksFor(order, decided),
+    held: blockingHooks(order, { facts, decided }),
+    marksLong: inject === "rendezvous",
+    callbacks: order.initialized?.callbacks ?? [],
+    asksCaller: asksForPermissions(order),
+    texts,
+    servers,
+    timeouts: terms.timeouts,
+    userClaudeJson: hidesUser ? withoutServers(userClaudeJson) : userClaudeJson,
+    userSettings: decided.userSettings,
+    agents: decided.agents.files,
+    sealsHooks: decided.sealsHooks,
+    inheritsHooks: order.inheritHooks,
+    callerSettings: childSettings(order, { facts, decided, terms, variables, env }),
+    memoryPath: decided.memoryPath,
+    plugins: idlePlugins(order, { facts, decided }),
+    folders: facts.folders,
+    exposed,
+    hidden,
+    reopened,
+    apiKey: order.env["ANTHROPIC_API_KEY"],
+    asksCost: mayHaveSeveralMessages(order) || order.limitsTold === true ||
+      order.maxBudgetUsd !== undefined,
+    ...definedFields({
+      // A budget and a stricter mode concern calls of every tool, chosen skills only those of one tool.
+      matchers: order.maxBudgetUsd === undefined && !mayTighten(order, decided)
+        ? { PreToolUse: SKILL_TOOL }
+        : undefined,
+      relayed: facts.promptServer,
+      switched: order.switched,
+      earlierOutputs: session.resumed === undefined
+        ? undefined
+        : { userConfigDir: userConfig.dir, session: session.resumed },
+      stdin,
+      splitShell: decided.splitShell,
+    }),
+  });
 }
 
 /** Whether more than one message may come. In text output there is only one. */

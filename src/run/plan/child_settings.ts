@@ -14,7 +14,7 @@ import type { RunOrder } from "./run_order.ts";
  * The caller's settings, with what this run adds to them.
  *
  * @param options.variables variables that this program adds to the child's environment
- * @param options.env the child's whole environment
+ * @param options.env the child's complete environment
  */
 export function childSettings(
   order: RunOrder,

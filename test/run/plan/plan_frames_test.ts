@@ -1,7 +1,21 @@
 import { assertEquals } from "@std/assert";
-import { both, flags, initialized, local, project, user } from "./plan_inputs.ts";
-import { CONVERSATION, FACTS, FRESH, planOf, rule } from "./plan_of.ts";
-import { argsOf, fileOf, FOLDER, settingsOf } from "./plan_parts.ts";
+import {
+  argsOf,
+  both,
+  CONVERSATION,
+  FACTS,
+  fileOf,
+  flags,
+  FOLDER,
+  FRESH,
+  initialized,
+  local,
+  planOf,
+  project,
+  rule,
+  settingsOf,
+  user,
+} from "./plan_of.ts";
 import { storedLogin } from "../../sandbox/stored_login.ts";
 
 const hooks = (event: string) => ({ hooks: { [event]: [] } });

@@ -4,9 +4,35 @@ import { definedFields } from "../../../src/defined_fields.ts";
 import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
 import { resumedPart } from "../../../src/run/facts/resumed_session.ts";
-import type { RunOrder } from "../../../src/run/plan/run_order.ts";
+import type { Initialized, RunOrder } from "../../../src/run/plan/run_order.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
-import { FOLDER, settingsOf } from "./plan_parts.ts";
+import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
+
+/** The private folder of the run. */
+export const FOLDER = "/tmp/claude-print-1/7-8-00000000";
+
+export function argsOf({ args }: Plan, flag: string): readonly string[] {
+  return args.filter((each) => each.startsWith(`${flag}=`)).map((each) =>
+    each.slice(flag.length + 1)
+  );
+}
+
+/** The text of a file below the private folder. */
+export function fileOf({ contents }: Plan, name: string): string | undefined {
+  return contents.files.find(({ path }) => path === `${FOLDER}/${name}`)?.text;
+}
+
+// deno-lint-ignore no-explicit-any -- a test may look anywhere in a file
+export function jsonOf(planned: Plan, name: string): any {
+  return JSON.parse(fileOf(planned, name) ?? "{}");
+}
+
+export const settingsOf = (planned: Plan) => jsonOf(planned, "own/settings.json");
+
+/** Whether the child's hook of an event waits for an answer; undefined if there is no such hook. */
+export function isAnswered(planned: Plan, event: string): boolean | undefined {
+  return settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks ");
+}
 
 /** The id of a session that nothing names, and two that callers name. */
 export const FRESH = "11111111-1111-4111-8111-111111111111";
@@ -107,4 +133,21 @@ export function rule(
       assertEquals(paths, [], "no row has a value there");
     },
   });
+}
+
+/** An order whose caller has sent `initialize`. */
+export function initialized(more: Partial<Initialized> = {}): Partial<RunOrder> {
+  return { initialized: { id: "i", callbacks: [], servers: [], ...more } };
+}
+
+const read = (source: Settings["source"]) => (values: Settings["values"]): Partial<PlanFacts> => ({
+  settings: [{ source, values }],
+});
+export const [user, project, local, flags] = [
+  ...[read("user"), read("project"), read("local"), read("flags")],
+] as const;
+
+/** Facts with the settings of several sources; the last source wins. */
+export function both(...parts: readonly Partial<PlanFacts>[]): Partial<PlanFacts> {
+  return { settings: parts.flatMap(({ settings = [] }) => settings) };
 }

@@ -1,9 +1,26 @@
+import { definedFields } from "../../../src/defined_fields.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import type { Plan } from "../../../src/run/plan/plan.ts";
-import { flags, initialized, local, project, user } from "./plan_inputs.ts";
-import { CONVERSATION, EARLIER, FRESH, NAMED, planOf, rule, SERVER } from "./plan_of.ts";
-import { argsOf, defined, fileOf, FOLDER, isAnswered, settingsOf } from "./plan_parts.ts";
+import {
+  argsOf,
+  CONVERSATION,
+  EARLIER,
+  fileOf,
+  flags,
+  FOLDER,
+  FRESH,
+  initialized,
+  isAnswered,
+  local,
+  NAMED,
+  planOf,
+  project,
+  rule,
+  SERVER,
+  settingsOf,
+  user,
+} from "./plan_of.ts";
 
 /** The session: its id, its names for the child, the transcript that is copied, and whether the id must be new. */
 const sessionOf = (planned: Plan) => ({
@@ -128,7 +145,7 @@ const OURS = `${FOLDER}/own/debug.log`;
 const USERS = `/u/.claude/debug/${FRESH}.txt`;
 
 rule("a debug log holds what its readers need", (planned) =>
-  defined({
+  definedFields({
     argument: argsOf(planned, "--debug-file")[0],
     level: planned.env["CLAUDE_CODE_DEBUG_LOG_LEVEL"],
     retries: planned.retryLog,

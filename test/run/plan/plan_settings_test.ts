@@ -1,10 +1,28 @@
+import { definedFields } from "../../../src/defined_fields.ts";
 import { assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import type { Plan } from "../../../src/run/plan/plan.ts";
-import { both, flags, initialized, local, project, user } from "./plan_inputs.ts";
-import { CONVERSATION, EARLIER, FRESH, planOf, rule, SERVER } from "./plan_of.ts";
-import { argsOf, defined, fileOf, FOLDER, isAnswered, jsonOf, settingsOf } from "./plan_parts.ts";
+import {
+  argsOf,
+  both,
+  CONVERSATION,
+  EARLIER,
+  fileOf,
+  flags,
+  FOLDER,
+  FRESH,
+  initialized,
+  isAnswered,
+  jsonOf,
+  local,
+  planOf,
+  project,
+  rule,
+  SERVER,
+  settingsOf,
+  user,
+} from "./plan_of.ts";
 
 const OWN_ARGS = [
   "--permission-mode=default",
@@ -85,7 +103,7 @@ const agentFlags = ({ args }: { readonly args: readonly string[] }) =>
 
 rule("agents too long for a command line become files", (planned) => {
   const { contents, conversation: { session }, twin } = planned;
-  return defined({
+  return definedFields({
     args: agentFlags(planned),
     files: contents.files.filter(({ path }) => path.startsWith(`${FOLDER}/.claude/agents/`))
       .map(({ path, text }) => [path.slice(FOLDER.length), text.length > 120_000]),
@@ -176,7 +194,7 @@ const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
 rule("structured output is a tool of ours", (planned) => {
   const { session, frames, report } = planned.conversation;
-  return defined({
+  return definedFields({
     config: argsOf(planned, "--mcp-config"),
     servers: ownServers(planned),
     allowed: settingsOf(planned).permissions.allow,
@@ -234,7 +252,7 @@ const PROMPT_SERVER = {
 const THEIRS = { forwarded: ["--mcp-config=theirs.json"] };
 
 rule("the permission prompt tool is bridged, hidden from the model", (planned) =>
-  defined({
+  definedFields({
     hidden: argsOf(planned, "--disallowedTools").slice(0, -1),
     configs: argsOf(planned, "--mcp-config"),
     servers: ownServers(planned),
@@ -295,7 +313,7 @@ const denying = (name: string) => ({ name, permission_policy: "always_deny" });
 rule("the caller's choice of skills and server terms become settings", (planned) => {
   const { skillOverrides, permissions: { deny, ask } } = settingsOf(planned);
   const servers = Object.values<JsonObject>(ownServers(planned) ?? {});
-  return defined({
+  return definedFields({
     skillOverrides,
     denied: deny.filter((rule: string) => !/^(?:Edit|Read)\(/u.test(rule)),
     ask,

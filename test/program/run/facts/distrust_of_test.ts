@@ -8,7 +8,7 @@ import { ignoredRules } from "../../../../src/run/plan/warnings.ts";
 import { type Settings, soundSettings } from "../../../../src/sandbox/child/read_settings.ts";
 import { readOwnJsonObject } from "../../../../src/sandbox/read_json_object.ts";
 import { missingTool } from "../../../missing_tool.ts";
-import { readCell } from "../../../run/plan/read_cell.ts";
+import { readCell } from "../../../run/plan/permission_mode_test.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { writeScript } from "../../../write_script.ts";
 import { git } from "../../../git.ts";

@@ -1,12 +1,12 @@
+import modes from "../../../fixtures/permissions/permission_modes.json" with { type: "json" };
+import warned from "../../../fixtures/permissions/settings_warnings.json" with { type: "json" };
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   layPermissionCell,
   PERMISSION_CELLS,
   type PermissionCell,
 } from "../../../fixtures/permissions/permission_cells.ts";
-import modes from "../../../fixtures/permissions/permission_modes.json" with { type: "json" };
 import { SETTINGS_CELLS } from "../../../fixtures/permissions/settings_cells.ts";
-import warned from "../../../fixtures/permissions/settings_warnings.json" with { type: "json" };
 import { CliError } from "../../../src/cli_error.ts";
 import {
   hooklessFlag,
@@ -21,14 +21,17 @@ import {
 } from "../../../src/run/plan/warnings.ts";
 import { parseRule, ruleProblem } from "../../../src/claude/settings/permission_rules.ts";
 import {
+  readSettings,
   type Settings,
   type SettingsDocument,
+  settingSources,
   soundSettings,
 } from "../../../src/sandbox/child/read_settings.ts";
 import { judgeFor, readSettingsValue } from "../../../src/claude/settings/judged_settings.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
-import { readCell } from "./read_cell.ts";
+import { parseArguments } from "../../../src/cli/arguments/parse_arguments.ts";
+import { parseCallerSettings } from "../../../src/sandbox/child/run_settings.ts";
 
 const OLDEST = "2.1.285";
 const NEWEST = "2.1.332";
@@ -265,3 +268,24 @@ Deno.test("warnings have a fixed order", () => {
     "Commands run without the sandbox that settings ask for, which takes socat: nothing restricts what they do with files and the network",
   ]);
 });
+
+/** Reads the settings for a run in the surroundings of a cell that has been laid in a home. */
+export async function readCell(
+  { args, ...cell }: Pick<PermissionCell, "args" | "cwd">,
+  home: string,
+) {
+  const command = await parseArguments([...args, "hello"]);
+  if (command.kind !== "run") throw new Error(`${args} is no run`);
+  const { request } = command;
+  const cwd = `${home}/${cell.cwd}`.replace(/\/$/u, "");
+  const read = await readSettings({
+    projectRoot: cwd,
+    home,
+    userDir: `${home}/.claude`,
+    sources: settingSources(request.settingSources),
+    flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
+    sharesLocal: true,
+  });
+  const documentsFor = (version: string) => read.map((document) => judgeFor(document, version));
+  return { request, cwd, documentsFor };
+}
