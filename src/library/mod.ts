@@ -38,7 +38,6 @@ export type { ClaudeLimits, UsedLimit } from "../claude/wire/claude_limits.ts";
 export type { CallerQuestion, ControlResponse } from "../claude/wire/control.ts";
 export type * from "../claude/wire/any_frame.ts";
 export type * from "../claude/wire/frame.ts";
-export type * from "../claude/wire/frame.ts";
 export type * from "../claude/wire/message_frames.ts";
 export type * from "../claude/wire/result_frame.ts";
 export type * from "../claude/wire/system_frames.ts";

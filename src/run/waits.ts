@@ -1,6 +1,6 @@
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { exitCodeOf, type Outcome } from "../claude/wire/result_frame.ts";
+import { exitCodeOf, type Outcome } from "../claude/wire/outcome.ts";
 import type { StopSignal } from "../claude/wire/stop_signal.ts";
 import { CliError } from "../cli_error.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";

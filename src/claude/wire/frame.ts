@@ -91,7 +91,7 @@ export type Frame =
   | ResultFrame;
 
 /** The answer to a request that the caller made on stdin. */
-interface ControlResponseFrame extends AnyFrame {
+export interface ControlResponseFrame extends AnyFrame {
   /** What kind of frame it is. */
   readonly type: "control_response";
   /** Whether it was carried out, and what came of it. */
@@ -99,7 +99,7 @@ interface ControlResponseFrame extends AnyFrame {
 }
 
 /** A question that the caller has to answer. */
-interface ControlRequestFrame extends AnyFrame {
+export interface ControlRequestFrame extends AnyFrame {
   /** What kind of frame it is. */
   readonly type: "control_request";
   /** By what it is answered. */
@@ -109,7 +109,7 @@ interface ControlRequestFrame extends AnyFrame {
 }
 
 /** A question that nobody waits to have answered any more. */
-interface ControlCancelFrame extends AnyFrame {
+export interface ControlCancelFrame extends AnyFrame {
   /** What kind of frame it is. */
   readonly type: "control_cancel_request";
   /** The question. */

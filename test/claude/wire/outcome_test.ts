@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import { assertEquals } from "@std/assert";
 import { constantsOfVersion, keysOfVersion } from "../../../src/claude/versions/profiles.ts";
 import { limitsOfStatusLine } from "../../../src/claude/wire/claude_limits.ts";
-import { exitCodeOf, type Outcome } from "../../../src/claude/wire/result_frame.ts";
+import { exitCodeOf, type Outcome } from "../../../src/claude/wire/outcome.ts";
 import { STOP_SIGNALS } from "../../../src/claude/wire/stop_signal.ts";
 import { onlyWireKeys } from "../../../src/claude/wire/json_text.ts";
 

@@ -16,7 +16,8 @@ import { costOfClaudeJson, costOfEntries } from "../../../src/claude/transcript/
 import { permissionDenialsOf } from "../../../src/claude/transcript/permission_denials.ts";
 import { type Turn, turnsOf } from "../../../src/claude/transcript/turn.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
-import { exitCodeOf, type ResultFrame } from "../../../src/claude/wire/result_frame.ts";
+import { exitCodeOf } from "../../../src/claude/wire/outcome.ts";
+import type { ResultFrame } from "../../../src/claude/wire/result_frame.ts";
 import { createOutputWriter } from "../../../src/claude/wire/output_writer.ts";
 import {
   readRecording,

@@ -5,12 +5,8 @@ import type { PermissionDenial } from "../../../claude/transcript/permission_den
 import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
 import { isJoinedEnd, type Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
-import {
-  exitCodeOf,
-  type FailureSubtype,
-  type Outcome,
-  type ResultFrame,
-} from "../../../claude/wire/result_frame.ts";
+import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
+import type { FailureSubtype, ResultFrame } from "../../../claude/wire/result_frame.ts";
 import { askedBy, isToFirst } from "../frames/frame_context.ts";
 import { type FastMode, fastModeOf } from "../frames/init_frame.ts";
 import { modelUsageOf, usageSince } from "./model_usage.ts";

@@ -3,7 +3,7 @@ import { isTimed } from "../../../claude/transcript/entry.ts";
 import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";
 import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
-import type { Outcome } from "../../../claude/wire/result_frame.ts";
+import type { Outcome } from "../../../claude/wire/outcome.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "../result/verdict.ts";
 import type { FramesState } from "../telling/frames_state.ts";
 import type { DueEnd, DueTurns } from "./due_turns.ts";

@@ -5,7 +5,8 @@ import type { Cost } from "../../../claude/transcript/cost.ts";
 import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
-import { exitCodeOf, type Outcome, type ResultFrame } from "../../../claude/wire/result_frame.ts";
+import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
+import type { ResultFrame } from "../../../claude/wire/result_frame.ts";
 import {
   abortedOutcome,
   type Report,
