@@ -28,7 +28,7 @@ Deno.test("what only some runs need is loaded by those", () => {
     // Transcripts are copied out once there is a child, and copied in where a session is resumed.
     /^src\/(?:sandbox\/transcripts|claude\/transcript\/(?:entry|turn|cost|cut_transcript|kept_entry)\b)/u,
     // Folders are swept where there are some.
-    /^src\/sandbox\/folder\/(?:sweep|keep_transcripts)\.ts$/u,
+    /^src\/sandbox\/folder\/sweep\.ts$/u,
     // A caller of the control protocol asks for more, and only a conversation has one.
     /^src\/run\/plan\/initialization\.ts$/u,
   ];

@@ -106,5 +106,5 @@ Deno.test("a run loads no module of Node and no package", () => {
       assert(!isPackage || kind !== "static", `${path} loads ${to}`);
     }
   }
-  assert(loaded.size > 100, `${loaded.size} modules are too few to be all`);
+  assert(loaded.size > 150, `${loaded.size} modules are too few to be all`);
 });

@@ -110,7 +110,7 @@ export class ChildTerminal implements ShownTerminal {
   /** Renders what it shows; only where somebody looks at it is loaded what draws it. */
   async render(): Promise<Screen> {
     const [chunks, size] = [this.chunks(), this.#size];
-    const { renderScreen } = await import("./effects/render_screen.ts");
+    const { renderScreen } = await import("../conversation/terminal/headless_terminal.ts");
     return await renderScreen(chunks, size);
   }
 

@@ -1,9 +1,7 @@
 import { Performer } from "./performer.ts";
-import { openResources, type Resources } from "./resources.ts";
-import type { RunSessionOptions } from "./run_session_options.ts";
+import { openResources, type Resources, type RunSessionOptions } from "./session_resources.ts";
 import type { McpBridge } from "./inputs/mcp_bridge.ts";
-import { runningShells } from "./inputs/shells/running_shells.ts";
-import { taskOutput } from "./inputs/shells/task_output.ts";
+import { runningShells, taskOutput } from "./inputs/shells/task_files.ts";
 import { advance, startConversation } from "../conversation/output/advance.ts";
 import { costNote } from "../conversation/output/turns/conversation_usage.ts";
 import type { ConversationState, EndEffect } from "../conversation/output/conversation.ts";
@@ -20,7 +18,7 @@ import { costOfClaudeJson } from "../claude/transcript/cost.ts";
 import { STOP_SIGNALS } from "../claude/wire/stop_signal.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { Ready } from "../../ffi/descriptors/poll.ts";
-import type { Caller } from "./inputs/caller/caller.ts";
+import type { Caller } from "./inputs/callers.ts";
 
 /** How a session went. */
 export interface SessionRun {
@@ -191,7 +189,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   twin?.bringNotes();
   const { ending } = performer.end;
   if (ending.kind === "renewed" && ending.changes.context !== undefined) {
-    const { addContext } = await import("./effects/twin_transcript.ts");
+    const { addContext } = await import("./effects/helper_transcript.ts");
     const { sessionId, conversation: { frames: { cwd } } } = options;
     const { version } = state.frames;
     addContext(ending.changes.context, { ...sandbox, sessionId, cwd, version });

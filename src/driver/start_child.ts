@@ -6,7 +6,7 @@ import { spawn } from "../../ffi/processes/spawn.ts";
 import { Guard } from "./effects/guard.ts";
 import { HookSource } from "./inputs/hook_source.ts";
 import { type PassedCredential, pipesOf } from "../sandbox/child/passed_credentials.ts";
-import { killRunProcesses, type RunMarks } from "../sandbox/processes/run_processes.ts";
+import { killRunProcesses, type RunMarks } from "../sandbox/run_processes.ts";
 
 /** The child to start. */
 export interface StartOptions {

@@ -1,5 +1,5 @@
 import { checkPrompt } from "../cli/arguments/check_prompt.ts";
-import { ProgramCaller } from "../driver/inputs/caller/program_caller.ts";
+import { ProgramCaller } from "../driver/inputs/callers.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { createPendingResults, holdConversation, type HoldOptions } from "./hold_conversation.ts";
 import {

@@ -7,7 +7,7 @@ import {
 } from "../conversation/protocol/requests/asked_command.ts";
 import { CliError } from "../cli_error.ts";
 import { definedFields } from "../defined_fields.ts";
-import { HeadlessTwin } from "../driver/effects/headless_twin.ts";
+import { HeadlessTwin } from "../driver/effects/headless_helper.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { JsonObject } from "../json_object.ts";
 import type { PreparedRun } from "./prepare_run.ts";

@@ -12,8 +12,8 @@ import type { Report } from "../conversation/output/result/verdict.ts";
 import { toldBy } from "../conversation/output/turns/told_by.ts";
 import { unansweredRequests } from "../conversation/protocol/requests/consulting.ts";
 import { definedFields } from "../defined_fields.ts";
-import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
-import type { FirstWords } from "../driver/inputs/caller/first_words.ts";
+import type { Caller, CallerInput } from "../driver/inputs/callers.ts";
+import type { FirstWords } from "../driver/inputs/deferring_callers.ts";
 import type { SessionRun } from "../driver/run_session.ts";
 import type { Surroundings } from "./facts/surroundings.ts";
 import {
@@ -257,7 +257,7 @@ async function waitingCaller(
   { watch }: Pick<ConversationNeeds, "watch">,
 ): Promise<FirstWords> {
   const [{ FirstWords }, { watchSurroundings }] = await Promise.all([
-    import("../driver/inputs/caller/first_words.ts"),
+    import("../driver/inputs/deferring_callers.ts"),
     import("./facts/surroundings.ts"),
   ]);
   const { isUpToDate } = await (watch ?? watchSurroundings)(order);

@@ -1,4 +1,4 @@
-import type { Caller, CallerInput } from "../driver/inputs/caller/caller.ts";
+import type { Caller, CallerInput } from "../driver/inputs/callers.ts";
 import type { Report } from "../conversation/output/result/verdict.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { SettledMessage } from "../conversation/control/message.ts";
@@ -194,7 +194,7 @@ async function followLines(
   log: string | undefined,
 ): Promise<(() => readonly string[]) | undefined> {
   if (log === undefined) return undefined;
-  const { followLog } = await import("../driver/inputs/follow_lines.ts");
+  const { followLog } = await import("../driver/inputs/debug_log.ts");
   return followLog(log);
 }
 

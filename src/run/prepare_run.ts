@@ -11,13 +11,12 @@ import type { RunOrder } from "./plan/run_order.ts";
 import { modesOf, sessionOf } from "./plan/decide.ts";
 import { hasOtherHooks } from "./plan/conversation_options.ts";
 import { valuesOf } from "../sandbox/child/read_settings.ts";
-import type { FolderContents, FolderFile } from "../sandbox/folder/folder_contents.ts";
+import type { FolderContents, FolderFile } from "../sandbox/folder/folder_layout.ts";
 import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts";
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import type { SweptFolder } from "../sandbox/folder/sweep.ts";
 import { realPath } from "../sandbox/paths.ts";
-import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
-import { places } from "../sandbox/places/places.ts";
+import { foldersOfRuns, places } from "../sandbox/folder/run_places.ts";
 import type { Entry } from "../claude/transcript/entry.ts";
 import { projectSlug } from "../claude/transcript/session_files.ts";
 
@@ -176,7 +175,7 @@ async function loadCopier(
   { resume, begun }: FolderContents,
 ): Promise<ConstructorParameters<typeof Sandbox>[1]["copy"]> {
   if (resume === undefined && begun === undefined) return undefined;
-  return (await import("../sandbox/folder/copy_transcripts.ts")).copyTranscripts;
+  return (await import("../sandbox/transcripts/copy_transcripts.ts")).copyTranscripts;
 }
 
 async function findSessionsOf(
@@ -228,7 +227,7 @@ async function earlierLines(
 ): Promise<readonly Entry[]> {
   if (resumed.size === 0) return [];
   const { parseEntry } = await import("../claude/transcript/entry.ts");
-  const { readLines } = await import("../sandbox/transcripts/read_lines.ts");
+  const { readLines } = await import("../sandbox/transcripts/read_transcript.ts");
   const { recalledEntry } = await import("../claude/transcript/kept_entry.ts");
   const entries: Entry[] = [];
   for (const path of resumed.keys()) {

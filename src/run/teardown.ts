@@ -1,5 +1,5 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
-import { endRunProcesses } from "../sandbox/processes/run_processes.ts";
+import { endRunProcesses } from "../sandbox/run_processes.ts";
 import { definedFields } from "../defined_fields.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import type { Sandbox } from "../sandbox/folder/sandbox.ts";

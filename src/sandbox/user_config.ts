@@ -1,5 +1,8 @@
 import { CliError } from "../cli_error.ts";
 import { type Environment, pathVariable } from "./environment.ts";
+import { readOwnJsonObject } from "./read_json_object.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
+import type { PassedCredential } from "./child/passed_credentials.ts";
 
 /** Where the user's own Claude Code keeps its things. */
 export interface UserConfig {
@@ -38,4 +41,100 @@ export function locateUserConfig(env: Environment): UserConfig {
     claudeJson: configured === "" ? `${home}/.claude.json` : `${dir}/.claude.json`,
     loginDir: storage === undefined ? dir : storage === "" ? `${home}/.claude` : storage,
   };
+}
+
+/** What Claude Code logs in with. Of secrets it says only where they are. */
+export type Login =
+  /** A variable of the environment or of the settings that names a provider, a key or a token. */
+  | { readonly kind: "variable"; readonly name: string }
+  /** The `apiKeyHelper` of the settings. */
+  | { readonly kind: "helper" }
+  /** The login that `claude /login` stored. */
+  | {
+    readonly kind: "stored";
+    /** Such as "max" or "pro". */
+    readonly subscription: string | undefined;
+    /** When the access token expires, in milliseconds since the epoch. */
+    readonly expiresAt: number | undefined;
+    /** Whether Claude Code can get a new access token by itself. */
+    readonly refreshable: boolean;
+    /** Until when it can, in milliseconds since the epoch; only 2.1.330 knows. */
+    readonly refreshableUntil: number | undefined;
+  }
+  /** The API key that `claude /login` stored. */
+  | { readonly kind: "key" };
+
+/** Variables that come before a key helper. */
+const FIRST_VARIABLES = [
+  "CLAUDE_CODE_USE_BEDROCK",
+  "CLAUDE_CODE_USE_FOUNDRY",
+  "CLAUDE_CODE_USE_VERTEX",
+  "ANTHROPIC_AUTH_TOKEN",
+  "ANTHROPIC_API_KEY",
+] as const;
+
+/** The one that comes after it. */
+const LAST_VARIABLE = "CLAUDE_CODE_OAUTH_TOKEN";
+
+/** The variable of a descriptor that comes before a key helper; the others come last. */
+export const KEY_DESCRIPTOR = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
+
+/**
+ * What Claude Code will log in with: of several the one that it prefers, measured for the variables and the stored
+ * login on 2.1.330; `undefined` when there is nothing.
+ *
+ * Only its presence is looked at. An expired access token is a login, because Claude Code refreshes it.
+ *
+ * @param options.credentials what the caller has passed on descriptors
+ * @param options.settings every settings object that applies to the run
+ * @throws {UnfitFileError} when something else stands where the stored login should be
+ */
+export function findLogin(options: {
+  readonly env: Environment;
+  readonly credentials: readonly PassedCredential[];
+  readonly userConfig: UserConfig;
+  readonly claudeJson: JsonObject | undefined;
+  readonly settings: readonly JsonObject[];
+}): Login | undefined {
+  // Claude Code reads it whatever it logs in with.
+  const stored = readOwnJsonObject(`${options.userConfig.loginDir}/.credentials.json`);
+  const variables = [options.env, ...options.settings.map(({ env }) => env).filter(isJsonObject)];
+  const isSet = (name: string) => variables.some((env) => isFilled(env[name]));
+  const first = FIRST_VARIABLES.find(isSet);
+  if (first !== undefined) return { kind: "variable", name: first };
+  const passed = options.credentials.map(({ variable }) => variable);
+  if (passed.includes(KEY_DESCRIPTOR)) return { kind: "variable", name: KEY_DESCRIPTOR };
+  if (options.settings.some(({ apiKeyHelper }) => isFilled(apiKeyHelper))) {
+    return { kind: "helper" };
+  }
+  if (isSet(LAST_VARIABLE)) return { kind: "variable", name: LAST_VARIABLE };
+  const [token] = passed;
+  if (token !== undefined) return { kind: "variable", name: token };
+  const oauth = stored?.["claudeAiOauth"];
+  if (
+    isJsonObject(oauth) && (isFilled(oauth["accessToken"]) || isFilled(oauth["refreshToken"]))
+  ) {
+    const { subscriptionType, expiresAt, refreshTokenExpiresAt } = oauth;
+    return {
+      kind: "stored",
+      subscription: isFilled(subscriptionType) ? subscriptionType : undefined,
+      expiresAt: typeof expiresAt === "number" ? expiresAt : undefined,
+      refreshable: isFilled(oauth["refreshToken"]),
+      refreshableUntil: typeof refreshTokenExpiresAt === "number"
+        ? refreshTokenExpiresAt
+        : undefined,
+    };
+  }
+  return isFilled(options.claudeJson?.["primaryApiKey"]) ? { kind: "key" } : undefined;
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+/** Claude Code has nothing to log in with. */
+export function noLoginError({ loginDir }: UserConfig): CliError {
+  return new CliError(`Cannot log in to Claude: there is no login in ${loginDir}`, {
+    suggestion: "Run: claude /login, or set CLAUDE_CODE_OAUTH_TOKEN or ANTHROPIC_API_KEY",
+  });
 }

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { CliError } from "../cli_error.ts";
 import { escapeInvisible } from "../recording/redaction/visible_text.ts";
 import type { Environment } from "../sandbox/environment.ts";
-import { whyForeign } from "../sandbox/places/why_foreign.ts";
+import { whyForeign } from "../sandbox/folder/run_places.ts";
 import { type ServerPlaces, serverPlaces } from "./server_places.ts";
 import { z } from "zod/mini";
 

@@ -2,9 +2,8 @@ import { closeFd } from "../../ffi/descriptors/fd.ts";
 import { connectUnix, MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
 import { ERRNO, LibcError } from "../../ffi/errno.ts";
 import { CliError } from "../cli_error.ts";
-import { removeEmpty } from "../sandbox/on_disk.ts";
-import { makeFolderIn } from "../sandbox/places/folder_of_runs.ts";
-import { whyForeign } from "../sandbox/places/why_foreign.ts";
+import { removeEmpty } from "../sandbox/remove_folder.ts";
+import { makeFolderIn, whyForeign } from "../sandbox/folder/run_places.ts";
 import type { ServerPlaces } from "./server_places.ts";
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 

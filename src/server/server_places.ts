@@ -1,8 +1,7 @@
 import type { Environment } from "../sandbox/environment.ts";
 import { absoluteDir } from "../sandbox/paths.ts";
 import { fileAt } from "../../ffi/files/at_path.ts";
-import { foldersOfRuns } from "../sandbox/places/folder_of_runs.ts";
-import { places } from "../sandbox/places/places.ts";
+import { foldersOfRuns, places } from "../sandbox/folder/run_places.ts";
 
 /** The name of the server's folder in the folder of runs. No run has this name. */
 const FOLDER_NAME = "serve";

@@ -1,4 +1,4 @@
-import { ProgramCaller } from "../../src/driver/inputs/caller/program_caller.ts";
+import { ProgramCaller } from "../../src/driver/inputs/callers.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 import { libraryRequest } from "../../src/library/library_request.ts";
 import { Teardown } from "../../src/run/teardown.ts";

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { makeFifo } from "../../ffi/descriptors/pipe.ts";
-import { followLog } from "../../src/driver/inputs/follow_lines.ts";
-import { RetrySource } from "../../src/driver/inputs/retry_source.ts";
+import { followLog, RetrySource } from "../../src/driver/inputs/debug_log.ts";
 import { StreamSource } from "../../src/driver/inputs/stream_source.ts";
 
 const ID = "11111111-1111-4111-8111-111111111111";

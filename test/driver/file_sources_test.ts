@@ -5,13 +5,11 @@ import {
   ChildFolders,
   type HookNews,
   StatusSource,
-  TranscriptSource,
   WrittenSource,
-} from "../../src/driver/inputs/written_source.ts";
-import { McpSource } from "../../src/driver/inputs/mcp_source.ts";
-import { runningShells } from "../../src/driver/inputs/shells/running_shells.ts";
-import { taskOutput } from "../../src/driver/inputs/shells/task_output.ts";
-import { SubagentSource } from "../../src/driver/inputs/subagent_source.ts";
+} from "../../src/driver/inputs/file_source.ts";
+import { SubagentSource, TranscriptSource } from "../../src/driver/inputs/transcript_source.ts";
+import { McpSource } from "../../src/driver/inputs/debug_log.ts";
+import { runningShells, taskOutput } from "../../src/driver/inputs/shells/task_files.ts";
 
 /** Runs a test with a new folder, and removes the folder. */
 function testIn(name: string, test: (folder: string) => void | Promise<void>): void {

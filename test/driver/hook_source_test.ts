@@ -4,7 +4,7 @@ import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
 import { Rendezvous } from "../../src/driver/effects/rendezvous.ts";
 import { HookSource } from "../../src/driver/inputs/hook_source.ts";
 import { hookScript, hookSettings } from "../../src/sandbox/child/hooks.ts";
-import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../src/sandbox/folder/folder_layout.ts";
 
 /** A FIFO, a folder of payloads, and a source that reads them. */
 class Ground implements Disposable {

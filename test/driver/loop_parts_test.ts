@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { writeFd } from "../../ffi/descriptors/fd.ts";
 import { Pipe } from "../../ffi/descriptors/pipe.ts";
 import { Deadlines } from "../../src/driver/performer.ts";
-import { renderScreen } from "../../src/driver/effects/render_screen.ts";
-import { CallerSource } from "../../src/driver/inputs/caller/caller_source.ts";
+import { renderScreen } from "../../src/conversation/terminal/headless_terminal.ts";
+import { CallerSource } from "../../src/driver/inputs/callers.ts";
 import { TerminalRing } from "../../src/driver/child_terminal.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 

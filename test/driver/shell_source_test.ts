@@ -8,7 +8,7 @@ import {
   type ShellStream,
   writtenParts,
   type WrittenSince,
-} from "../../src/driver/inputs/shells/written_parts.ts";
+} from "../../src/driver/inputs/shells/shell_file.ts";
 
 /** The folder for temporary files of a session, and a source that reads it. */
 class Ground implements Disposable {

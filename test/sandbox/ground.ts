@@ -4,14 +4,12 @@ import { Poller } from "../../ffi/descriptors/poll.ts";
 import { openPidfd } from "../../ffi/processes/process.ts";
 import { childFiles, type ChildFilesOptions } from "../../src/sandbox/child/child_files.ts";
 import type { Environment } from "../../src/sandbox/environment.ts";
-import { copyTranscripts } from "../../src/sandbox/folder/copy_transcripts.ts";
-import type { FolderContents } from "../../src/sandbox/folder/folder_contents.ts";
-import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
+import { copyTranscripts } from "../../src/sandbox/transcripts/copy_transcripts.ts";
+import { type FolderContents, folderParts } from "../../src/sandbox/folder/folder_layout.ts";
 import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/run_folder.ts";
-import { places } from "../../src/sandbox/places/places.ts";
+import { folderOfRuns, places } from "../../src/sandbox/folder/run_places.ts";
 import { type Owner, thisOwner, writeOwner } from "../../src/sandbox/folder/owner.ts";
 import { sweep, type SweptFolder } from "../../src/sandbox/folder/sweep.ts";
-import { folderOfRuns } from "../../src/sandbox/places/folder_of_runs.ts";
 import { Sandbox } from "../../src/sandbox/folder/sandbox.ts";
 
 /** The parts of a sandbox that matter to a test; the others have plain defaults. */

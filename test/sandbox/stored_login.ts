@@ -1,4 +1,4 @@
-import type { Login } from "../../src/sandbox/child/login.ts";
+import type { Login } from "../../src/sandbox/user_config.ts";
 
 /** A stored login that never expires. */
 export function storedLogin(subscription?: string): Extract<Login, { readonly kind: "stored" }> {

@@ -1,8 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { CliError } from "../../src/cli_error.ts";
-import { findLogin, type Login } from "../../src/sandbox/child/login.ts";
+import { findLogin, locateUserConfig, type Login } from "../../src/sandbox/user_config.ts";
 import { tempFolder } from "../temp_folder.ts";
-import { locateUserConfig } from "../../src/sandbox/user_config.ts";
 import { storedLogin } from "./stored_login.ts";
 
 Deno.test("locateUserConfig() reads HOME and the variables of Claude Code", () => {

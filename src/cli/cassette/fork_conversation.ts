@@ -14,7 +14,7 @@ import { problemText } from "../report/report_error.ts";
 import { awaitDelivery, Outlets } from "../report/outlets.ts";
 import { printConversation } from "../run/print_conversation.ts";
 import { ownInvocation } from "../run/invocation.ts";
-import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
+import { ProgramCaller } from "../../driver/inputs/callers.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { createOutputWriter } from "../../claude/wire/output_writer.ts";
 import { checkPrompt } from "../arguments/check_prompt.ts";

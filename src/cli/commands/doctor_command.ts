@@ -31,8 +31,8 @@ import { createRedactor } from "../../recording/redaction/redact.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep } from "../../sandbox/folder/sweep.ts";
-import { places, placesFor } from "../../sandbox/places/places.ts";
-import { requireSystem } from "../../sandbox/processes/require_system.ts";
+import { places, placesFor } from "../../sandbox/folder/run_places.ts";
+import { requireSystem } from "../../sandbox/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
 /**

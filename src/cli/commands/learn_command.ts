@@ -11,7 +11,7 @@ import type { LearnRequest } from "../arguments/parsed_arguments.ts";
 import type { LearnOptions } from "../../recording/learn/learn_profile.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
-import { requireSystem } from "../../sandbox/processes/require_system.ts";
+import { requireSystem } from "../../sandbox/require_system.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { print, printLines } from "../report/print.ts";
 

@@ -6,9 +6,9 @@ import { holdConversation } from "../../library/hold_conversation.ts";
 import { conversationRequest } from "../../library/library_request.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
-import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
+import { borrowFolder } from "../../sandbox/folder/sweep.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
-import { requireProc } from "../../sandbox/processes/require_system.ts";
+import { requireProc } from "../../sandbox/require_system.ts";
 import {
   type ConversationProfile,
   PROFILE_SCHEMA,

@@ -3,8 +3,8 @@ import { count, print, stringifyVisibly } from "../report/print.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep, type SweepVerdict, type SweptFolder } from "../../sandbox/folder/sweep.ts";
-import { places } from "../../sandbox/places/places.ts";
-import { requireProc } from "../../sandbox/processes/require_system.ts";
+import { places } from "../../sandbox/folder/run_places.ts";
+import { requireProc } from "../../sandbox/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
 /**

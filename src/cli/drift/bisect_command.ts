@@ -12,7 +12,7 @@ import type { BisectOptions } from "../arguments/parsed_arguments.ts";
 import { CliError, EXIT } from "../../cli_error.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
-import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
+import { borrowFolder } from "../../sandbox/folder/sweep.ts";
 import { makeVisible, print, printLines, stringifyVisibly } from "../report/print.ts";
 import {
   type Difference,

@@ -9,7 +9,7 @@ import { type KnownClaude, knownShapes } from "../../recording/drift/known_shape
 import { findSdks, type InstalledSdk, sdkAt } from "../../recording/drift/installed_sdks.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
-import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
+import { borrowFolder } from "../../sandbox/folder/sweep.ts";
 import { findComparedClaude, runAgain } from "./run_again.ts";
 import { TAPE_FILE } from "../../recording/cassette/cassette_format.ts";
 import { CliError, EXIT } from "../../cli_error.ts";

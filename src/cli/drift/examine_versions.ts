@@ -5,7 +5,7 @@ import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FoundCassette } from "../../recording/cassette/read/find_cassettes.ts";
 import { compareRuns, type RepeatedRun } from "../../recording/drift/repeated_run.ts";
-import { removeFolder } from "../../sandbox/on_disk.ts";
+import { removeFolder } from "../../sandbox/remove_folder.ts";
 
 export interface Difference {
   /** The cassette that shows the difference; absent with `--run`. */

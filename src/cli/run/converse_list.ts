@@ -12,7 +12,7 @@ import {
   readListLines,
   worstExitCode,
 } from "./run_list.ts";
-import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
+import { ProgramCaller } from "../../driver/inputs/callers.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { createPendingResults, holdConversation } from "../../library/hold_conversation.ts";
 import type { TurnReport } from "../../run/perform_conversation.ts";

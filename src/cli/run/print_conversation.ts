@@ -2,7 +2,7 @@ import { warningText } from "../report/report_error.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { createTracer, reportProblem } from "../report/outlets.ts";
 import { type HoldRun, type Invocation, returnWhenComplete } from "./invocation.ts";
-import type { Caller } from "../../driver/inputs/caller/caller.ts";
+import { type Caller, CallerSource } from "../../driver/inputs/callers.ts";
 import {
   conversationOrder,
   holdConversation,
@@ -11,8 +11,7 @@ import {
 import type { TurnReport } from "../../run/perform_conversation.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { createOutputWriter, type OutputWriter } from "../../claude/wire/output_writer.ts";
-import { CallerSource } from "../../driver/inputs/caller/caller_source.ts";
-import { CommittedCaller } from "../../driver/inputs/caller/committed_caller.ts";
+import { CommittedCaller } from "../../driver/inputs/deferring_callers.ts";
 
 interface PrintConversationOptions extends Pick<HoldOptions, "fork"> {
   readonly caller: Caller;

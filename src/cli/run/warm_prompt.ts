@@ -7,13 +7,12 @@ import {
   type Invocation,
   returnWhenComplete,
 } from "./invocation.ts";
-import { CommittedCaller } from "../../driver/inputs/caller/committed_caller.ts";
-import { ProgramCaller } from "../../driver/inputs/caller/program_caller.ts";
+import { CommittedCaller } from "../../driver/inputs/deferring_callers.ts";
+import { ProgramCaller } from "../../driver/inputs/callers.ts";
 import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { knownVersion } from "../../claude/program/claude_version.ts";
-import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
-import { places } from "../../sandbox/places/places.ts";
+import { folderOfRuns, places } from "../../sandbox/folder/run_places.ts";
 import type { TurnReport } from "../../run/perform_conversation.ts";
 import { LONGEST_SOCKET_PROMPT } from "../../run/facts/gate_prompt.ts";
 import { readFacts } from "../../run/facts/read_facts.ts";

@@ -14,7 +14,7 @@ import { Pipe } from "../../../ffi/descriptors/pipe.ts";
 import { killAndReap } from "../../../ffi/processes/process.ts";
 import type { Pty } from "../../../ffi/terminal/pty.ts";
 import { spawn } from "../../../ffi/processes/spawn.ts";
-import { readProcessStat } from "../../sandbox/processes/process_stat.ts";
+import { readProcessStat } from "../../sandbox/run_processes.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 
 /** Ends what is left of a run when this program is killed; disposing it ends the guard and nothing else. */

@@ -4,7 +4,7 @@ import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { ASKS, REPLY_SUFFIX, STATUS_LINE, UNHEARD, VETO } from "../../sandbox/child/hooks.ts";
-import { ANSWER_SUFFIX, END } from "../../sandbox/folder/folder_contents.ts";
+import { ANSWER_SUFFIX, END } from "../../sandbox/folder/folder_layout.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { HookPayload } from "../../conversation/control/input.ts";
 

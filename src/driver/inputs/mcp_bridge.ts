@@ -8,7 +8,7 @@ import {
   IN_SUFFIX,
   OUT_SUFFIX,
   UP_SUFFIX,
-} from "../../sandbox/folder/folder_contents.ts";
+} from "../../sandbox/folder/folder_layout.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";

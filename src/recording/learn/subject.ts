@@ -5,7 +5,7 @@ import {
   shortTemporaryFolder,
   writePrivateJson,
 } from "./throwaway_home.ts";
-import { killRunProcesses } from "../../sandbox/processes/run_processes.ts";
+import { killRunProcesses } from "../../sandbox/run_processes.ts";
 import { askVersion } from "../../claude/program/claude_version.ts";
 import { CliError } from "../../cli_error.ts";
 import { type LoggedRequest, type MessagesApiOptions, startMessagesApi } from "./messages_api.ts";

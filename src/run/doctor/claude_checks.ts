@@ -10,7 +10,13 @@ import type { Environment } from "../../sandbox/environment.ts";
 import { type Check, failedCheck, formatDuration, skippedCheck } from "./check_report.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { isJsonObject } from "../../json_object.ts";
-import { findLogin, type Login, noLoginError } from "../../sandbox/child/login.ts";
+import {
+  findLogin,
+  locateUserConfig,
+  type Login,
+  noLoginError,
+  type UserConfig,
+} from "../../sandbox/user_config.ts";
 import { readCredentials } from "../../sandbox/child/passed_credentials.ts";
 import {
   readSettings,
@@ -18,7 +24,6 @@ import {
   soundSettings,
   valuesOf,
 } from "../../sandbox/child/read_settings.ts";
-import { locateUserConfig, type UserConfig } from "../../sandbox/user_config.ts";
 import { FIRST_PARTY } from "../plan/api_variables.ts";
 
 /**

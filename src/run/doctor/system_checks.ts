@@ -8,7 +8,7 @@ import { DEFAULT_WINDOW_SIZE, openPty } from "../../../ffi/terminal/pty.ts";
 import { spawn } from "../../../ffi/processes/spawn.ts";
 import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { makePrivateFolder } from "../../sandbox/folder/private_folder.ts";
-import { removeEmpty, removeFolder } from "../../sandbox/on_disk.ts";
+import { removeEmpty, removeFolder } from "../../sandbox/remove_folder.ts";
 import { parentOf } from "../../sandbox/paths.ts";
 import type { SweptFolder } from "../../sandbox/folder/sweep.ts";
 

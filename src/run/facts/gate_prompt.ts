@@ -12,7 +12,7 @@ import {
   findCustomCommand,
   pluginDirs,
 } from "../../sandbox/child/custom_command.ts";
-import { watchesModels } from "../../sandbox/child/foreign_settings.ts";
+import { watchesModels } from "../../sandbox/child/read_settings.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import type { GatedPrompt, HiddenSkills } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";

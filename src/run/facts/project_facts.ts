@@ -142,7 +142,7 @@ export async function distrustOf(
   const projects = isJsonObject(claudeJson?.["projects"]) ? claudeJson["projects"] : {};
   const project = projects[folder];
   if (isJsonObject(project) && project["hasTrustDialogAccepted"] === true) return undefined;
-  const { areSharedSettings } = await import("../../sandbox/child/shared_settings.ts");
+  const { areSharedSettings } = await import("../../sandbox/child/git_repository.ts");
   const sources: ProjectSource[] = [];
   for (const source of found) {
     const isForeign = source === "project"

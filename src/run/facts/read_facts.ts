@@ -6,24 +6,23 @@ import { hasFlag } from "../../claude/versions/tables.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { isPlain } from "../../conversation/control/prompt/prompt_text.ts";
 import { definedFields } from "../../defined_fields.ts";
-import { terminalSize } from "../../driver/effects/terminal_size.ts";
+import { terminalSize } from "../../driver/user_terminal.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
-import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
-import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
-import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
-import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
 import {
+  refuseSilencedHooks,
   type SettingsDocument,
   soundSettings,
   valuesOf,
 } from "../../sandbox/child/read_settings.ts";
-import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
+import { findLogin, locateUserConfig, noLoginError } from "../../sandbox/user_config.ts";
+import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
+import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
+import { hasScheduledTasks } from "../../sandbox/child/child_environment.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { absolutePath, parentOf } from "../../sandbox/paths.ts";
-import { writableFolders } from "../../sandbox/places/writable_folders.ts";
-import { requireSystem } from "../../sandbox/processes/require_system.ts";
+import { writableFolders } from "../../sandbox/folder/tool_access.ts";
+import { requireSystem } from "../../sandbox/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
-import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { wholePath } from "../../whole_path.ts";
 import { tracesSpans } from "../plan/api_variables.ts";
 import { mcpConfigOf } from "../plan/child_args.ts";

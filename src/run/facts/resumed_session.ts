@@ -1,5 +1,5 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { cutTranscript } from "../../claude/transcript/cut_transcript.ts";
 import { isSessionId, projectSlug } from "../../claude/transcript/session_files.ts";
 import {
@@ -11,12 +11,12 @@ import {
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
-import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
-import { backgroundSessions } from "../../sandbox/processes/background_sessions.ts";
-import { readLines } from "../../sandbox/transcripts/read_lines.ts";
-import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
+import type { FolderFile } from "../../sandbox/folder/folder_layout.ts";
+import { readLines, readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
+import { readProcessStat } from "../../sandbox/run_processes.ts";
+import { isJsonObject } from "../../json_object.ts";
 
 /** Where sessions are searched. */
 export interface SessionPlaces {
@@ -196,4 +196,30 @@ export function resumedPart(
   throw new UnsupportedError(`Cannot honour --resume-session-at: ${cut.reason}`, {
     suggestion: "Use the uuid of an assistant message that ended an answer, or run claude -p",
   });
+}
+
+/** The largest record of a process that is read, in bytes: they have less than a thousand. */
+const LIMIT = 65_536;
+
+/**
+ * The ids of the sessions that Claude Code has at work in the background just now, by the record each of its processes
+ * keeps in the user's config dir.
+ */
+function backgroundSessions(configDir: string): ReadonlySet<string> {
+  const sessions = new Set<string>();
+  for (const name of namesIn(`${configDir}/sessions`)) {
+    if (!/^\d+\.json$/u.test(name)) continue;
+    try {
+      const bytes = readRegularFile(`${configDir}/sessions/${name}`, { limit: LIMIT });
+      const record: unknown = JSON.parse(new TextDecoder().decode(bytes));
+      if (!isJsonObject(record)) continue;
+      const { pid, sessionId, kind } = record;
+      if (typeof kind !== "string" || kind === "interactive") continue;
+      if (typeof sessionId !== "string" || typeof pid !== "number") continue;
+      if (readProcessStat(pid)?.ended === false) sessions.add(sessionId);
+    } catch {
+      // It has ended meanwhile, or is no record.
+    }
+  }
+  return sessions;
 }

@@ -44,8 +44,8 @@ export async function readGivenSettings(
     ? NO_SETTINGS
     : await judge(await parseCallerSettings(settings, { cwd }), { cwd, version });
   const values = given.faults.length === 0 ? given.values : {};
-  const { appliedSettings } = await import("../../sandbox/child/applied_settings.ts");
-  const { withWholePaths } = await import("../../sandbox/child/whole_paths.ts");
+  const { appliedSettings } = await import("../../sandbox/child/changed_arguments.ts");
+  const { withWholePaths } = await import("../../sandbox/child/run_settings.ts");
   return { given, callerSettings: withWholePaths(appliedSettings(values, flagSettings), cwd) };
 }
 
@@ -97,7 +97,7 @@ async function withAbsolutePaths(
 ): Promise<SettingsDocument> {
   const { source, name, values } = document;
   if (document === NO_SETTINGS || (source !== "user" && source !== "flags")) return document;
-  const { withWholePaths } = await import("../../sandbox/child/whole_paths.ts");
+  const { withWholePaths } = await import("../../sandbox/child/run_settings.ts");
   if (name.startsWith("--")) return { ...document, values: withWholePaths(values, cwd) };
   const folder = parentOf(absolutePath(name, cwd));
   return { ...document, values: withWholePaths(values, folder, { rulesFrom: folder }) };

@@ -1,7 +1,7 @@
 import { CliError } from "../../cli_error.ts";
 import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import type { Login } from "../../sandbox/child/login.ts";
+import type { Login } from "../../sandbox/user_config.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import type { RunOrder } from "./run_order.ts";

@@ -1,11 +1,10 @@
 import { isCallers } from "../../claude/wire/control.ts";
 import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import { definedFields } from "../../defined_fields.ts";
-import type { TwinPlan } from "../../driver/effects/twin_plan.ts";
+import type { TwinPlan } from "../../driver/effects/headless_helper.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
-import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
+import type { FolderFile, FolderParts } from "../../sandbox/folder/folder_layout.ts";
 import type { Decisions, KnownRun } from "./decide.ts";
 import { flagValues, type RunOrder } from "./run_order.ts";
 

@@ -2,8 +2,7 @@ import { inToolNames, toolPrefix } from "../../claude/transcript/structured_outp
 import { isCallers } from "../../claude/wire/control.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { contestedVariables } from "../../sandbox/child/child_environment.ts";
-import { withoutScreenCommands } from "../../sandbox/child/foreign_settings.ts";
-import { valuesOf } from "../../sandbox/child/read_settings.ts";
+import { valuesOf, withoutScreenCommands } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { Decisions, KnownRun } from "./decide.ts";
 import { allowsBypass } from "./permission_mode.ts";

@@ -9,13 +9,14 @@ import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
   mayHaveOtherHooks,
+  type Settings,
   silencesHooks,
+  valuesOf,
   watchesModels,
-} from "../../sandbox/child/foreign_settings.ts";
-import { KEY_DESCRIPTOR } from "../../sandbox/child/login.ts";
-import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
+} from "../../sandbox/child/read_settings.ts";
+import { KEY_DESCRIPTOR } from "../../sandbox/user_config.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
-import { folderParts } from "../../sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../sandbox/folder/folder_layout.ts";
 import { deterministicVariables, variableOf, WITHOUT_MEMORY } from "./api_variables.ts";
 import { asksForPermissions } from "./child_args.ts";
 import { callerServersOf, type Decisions, type KnownRun, shellOutputOf } from "./decide.ts";

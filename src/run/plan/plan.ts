@@ -3,18 +3,16 @@ import { slashWord } from "../../conversation/control/prompt/prompt_text.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import { definedFields } from "../../defined_fields.ts";
 import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";
-import type { TwinPlan } from "../../driver/effects/twin_plan.ts";
+import type { TwinPlan } from "../../driver/effects/headless_helper.ts";
 import type { JsonObject } from "../../json_object.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
-import { silencesHooks } from "../../sandbox/child/foreign_settings.ts";
+import { silencesHooks, valuesOf } from "../../sandbox/child/read_settings.ts";
 import {
   descriptorVariables,
   type PassedCredential,
 } from "../../sandbox/child/passed_credentials.ts";
-import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
-import { folderParts } from "../../sandbox/folder/folder_parts.ts";
+import { type FolderContents, folderParts } from "../../sandbox/folder/folder_layout.ts";
 import { deterministicVariables, requestVariables, variableOf } from "./api_variables.ts";
 import { childArgs, headlessPlan, placeTexts } from "./child_args.ts";
 import { childContents } from "./child_contents.ts";

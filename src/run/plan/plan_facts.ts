@@ -3,12 +3,11 @@ import type { ProfileFacts } from "../../claude/versions/profile_index.ts";
 import type { OutputProblem } from "../../conversation/control/input.ts";
 import type { AskedCommand } from "../../conversation/control/message.ts";
 import type { JsonObject } from "../../json_object.ts";
-import type { Login } from "../../sandbox/child/login.ts";
+import type { Login, UserConfig } from "../../sandbox/user_config.ts";
 import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
 import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";
-import type { FolderFile } from "../../sandbox/folder/folder_contents.ts";
-import type { UserConfig } from "../../sandbox/user_config.ts";
+import type { FolderFile } from "../../sandbox/folder/folder_layout.ts";
 import type { CallerAgents } from "./caller_agents.ts";
 
 /** What is read once, before anything is decided about a run. */

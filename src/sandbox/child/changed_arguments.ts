@@ -1,3 +1,5 @@
+import type { JsonObject } from "../../json_object.ts";
+
 /** What of a child can be otherwise than its arguments say. */
 export interface ArgumentChanges {
   /** The model; null for that of a session for which nobody names one. */
@@ -36,4 +38,10 @@ export function changedArguments(
     ...(typeof thinkingDisplay === "string" ? [`--thinking-display=${thinkingDisplay}`] : []),
     ...plugins,
   ];
+}
+
+/** Settings with those over them that a caller has applied since; null takes one away. */
+export function appliedSettings(settings: JsonObject, flagSettings: JsonObject = {}): JsonObject {
+  const merged = Object.entries({ ...settings, ...flagSettings });
+  return Object.fromEntries(merged.filter(([, value]) => value !== null));
 }

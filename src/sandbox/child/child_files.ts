@@ -1,4 +1,4 @@
-import { SCREEN_COMMANDS } from "./foreign_settings.ts";
+import { SCREEN_COMMANDS } from "./read_settings.ts";
 import {
   type HookEvent,
   type HookOccasion,
@@ -6,23 +6,22 @@ import {
   hookSettings,
   statusLineSetting,
 } from "./hooks.ts";
-import { literalPattern } from "./literal_pattern.ts";
-import { readingRules, runSettings } from "./run_settings.ts";
-import { seededClaudeJson } from "./seeded_claude_json.ts";
-import { shellScript, type SplitShell } from "./split_shell.ts";
+import { literalPattern, readingRules, runSettings } from "./run_settings.ts";
 import {
   DOWN_SUFFIX,
   type FolderFile,
+  type FolderParts,
+  folderParts,
   IN_SUFFIX,
   OUT_SUFFIX,
   UP_SUFFIX,
-} from "../folder/folder_contents.ts";
-import { type FolderParts, folderParts } from "../folder/folder_parts.ts";
-import type { JsonObject } from "../../json_object.ts";
+} from "../folder/folder_layout.ts";
+import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
   BRIDGED_OUTPUT_TOOL,
   OUTPUT_SERVER,
 } from "../../claude/transcript/structured_output_tool.ts";
+import { shellQuote } from "../../shell_quote.ts";
 
 /** What the files are made of that a child is started with. */
 export interface ChildFilesOptions {
@@ -218,4 +217,181 @@ function bridgeConfig(
       },
     ])),
   };
+}
+
+/** Top-level fields that make the child the same user, device and client as the user's own Claude Code. */
+const COPIED = ["machineID", "mcpServers", "oauthAccount", "primaryApiKey", "userID"] as const;
+
+/**
+ * What the user's own Claude Code has done once and need not do again in every sandbox: 2.1.330 rewrites a new
+ * `.claude.json` for each of them before its first request, 15 ms together.
+ */
+export const DONE = [
+  "firstStartTime",
+  "firstStartVersion",
+  "hasResetAutoModeOptInForDefaultOffer",
+  "lastReleaseNotesSeen",
+  "migrationVersion",
+  "numStartups",
+  "opusProMigrationComplete",
+  "seenNotifications",
+] as const;
+
+/** Fields of a project that `claude -p` honours too. */
+const COPIED_OF_PROJECT = [
+  "allowedTools",
+  "disabledMcpServers",
+  "hasClaudeMdExternalIncludesApproved",
+  "mcpServers",
+] as const;
+
+/**
+ * The interactive Claude Code proposes a prompt about a file that is changed often, and reads the last thousand commits
+ * for it once a week; `claude -p` does not (2.1.330).
+ */
+const EXAMPLES_FOUND = {
+  exampleFiles: ["-"],
+  exampleFilesGeneratedAt: Number.MAX_SAFE_INTEGER,
+} as const;
+
+/** Claude Code remembers an approved API key by its last characters. */
+const KEY_TAIL = 20;
+
+/**
+ * The `.claude.json` of a run: onboarding done, the API key approved, so that no dialog stands between the start and
+ * the prompt (2.1.330).
+ *
+ * Folders are trusted where the user trusts them and nowhere else: in others `claude -p` does not let a project's
+ * settings allow tools, add directories or enable plugins (2.1.330).
+ *
+ * @param user the user's own file, if there is one
+ * @param options.switched the MCP servers that a caller has switched off, or on again
+ * @param options.folders real paths of the working directory, of the root of its git repository, by which Claude Code
+ * knows the project, and of every added directory
+ */
+export function seededClaudeJson(
+  user: JsonObject | undefined,
+  options: {
+    readonly folders: readonly string[];
+    readonly apiKey: string | undefined;
+    readonly switched?: Readonly<Record<string, boolean>>;
+  },
+): JsonObject {
+  const seeded: Record<string, unknown> = {
+    hasCompletedOnboarding: true,
+    officialMarketplaceAutoInstallAttempted: true,
+    officialMarketplaceAutoInstalled: true,
+    // In the terminal of an editor the interactive Claude Code installs its extension there, and claude -p does not.
+    autoInstallIdeExtension: false,
+    // Where the browser has the extension, the interactive Claude Code may turn it on by itself (2.1.330).
+    claudeInChromeDefaultEnabled: false,
+    // The footer shows the pull request of the branch. 2.1.197 asked GitHub for it by `gh`; 2.1.285 and 2.1.332 did not.
+    prStatusFooterEnabled: false,
+    ...pick(user, COPIED),
+    ...pick(user, DONE),
+  };
+  if (options.apiKey !== undefined && options.apiKey !== "") {
+    seeded["customApiKeyResponses"] = { approved: [options.apiKey.slice(-KEY_TAIL)], rejected: [] };
+  }
+  const known = isJsonObject(user?.["projects"]) ? user["projects"] : {};
+  const projects = new Map<string, JsonObject>();
+  for (const [dir, project] of Object.entries(known)) {
+    if (isJsonObject(project) && project["hasTrustDialogAccepted"] === true) {
+      projects.set(dir, { hasTrustDialogAccepted: true });
+    }
+  }
+  for (const dir of options.folders) {
+    const project = known[dir];
+    projects.set(dir, {
+      ...projects.get(dir),
+      ...pick(isJsonObject(project) ? project : undefined, COPIED_OF_PROJECT),
+      hasClaudeMdExternalIncludesWarningShown: true,
+      ...EXAMPLES_FOUND,
+      ...switchedOff(project, options.switched),
+    });
+  }
+  seeded["projects"] = Object.fromEntries(projects);
+  return seeded;
+}
+
+/** MCP servers that are not to be started: those of the user's, with what a caller has switched off, or on, since. */
+function switchedOff(
+  project: unknown,
+  switched: Readonly<Record<string, boolean>> = {},
+): JsonObject {
+  const names = Object.keys(switched);
+  if (names.length === 0) return {};
+  const known = isJsonObject(project) ? project["disabledMcpServers"] : undefined;
+  const kept = Array.isArray(known) ? known.filter((name) => !names.includes(name)) : [];
+  return {
+    disabledMcpServers: [...kept, ...names.filter((name) => switched[name] === false)],
+  };
+}
+
+function pick(from: JsonObject | undefined, names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    names.filter((name) => from?.[name] !== undefined).map((name) => [name, from?.[name]]),
+  );
+}
+
+/** What a shell of the tool Bash finds in the folder of its streams. */
+export const SHELL_FOLDER = {
+  /** The FIFO on which a shell announces its pid. */
+  calls: "calls",
+  /** A FIFO on which nothing ever comes: a shell waits for a moment by it. */
+  idle: "idle",
+  /** What follows the pid in the name of the file to which its stderr goes. */
+  stderr: ".err",
+  /** What follows it in the name of a file that lets the shell begin. */
+  go: ".go",
+} as const;
+
+/** How often a shell looks whether it may begin, and how long it waits in between, in seconds. */
+const LOOKS = 2500;
+const PAUSE_S = 0.002;
+
+/** What stands in the place of the user's shell. */
+export interface SplitShell {
+  /** The script's path, which names the shell that it is for. */
+  readonly path: string;
+  /** The shell that Claude Code would have taken. */
+  readonly shell: string;
+  /** The caller's `CLAUDE_CODE_SHELL`. */
+  readonly named: string | undefined;
+  /** The folder of the streams. */
+  readonly folder: string;
+}
+
+/**
+ * The script that stands in the place of the user's shell, so that what a command writes to stderr can be told from what
+ * it writes to stdout. Claude Code gives both the same open file. The script opens that file a second time for stderr, by
+ * another name that is gone at once (2.1.330 reads no file that has two), announces itself, and then is the user's shell.
+ *
+ * So everything that is decided about a command, by whomever, is decided about the command itself; what it writes goes
+ * where it always goes, and nothing stands between it and Claude Code. Whoever does not answer in five seconds is not
+ * waited for any longer.
+ */
+export function shellScript({ shell, named, folder }: SplitShell): string {
+  const { calls, idle, stderr, go } = SHELL_FOLDER;
+  return `#!/bin/bash -p
+d=${shellQuote(folder)}
+if [[ $1 == -c && -f /proc/self/fd/1 ]] && /bin/ln -L /proc/self/fd/1 "$d/$$${stderr}" 2> /dev/null; then
+  [[ -w $d/$$${stderr} ]] && exec 2>> "$d/$$${stderr}"
+  /bin/rm -f "$d/$$${stderr}"
+  printf '\\n%s\\n' "$$" 1<> "$d/${calls}"
+  for ((i = 0; i < ${LOOKS}; i++)); do
+    [[ -e $d/$$${go} ]] && break
+    read -rt ${PAUSE_S} <> "$d/${idle}"
+  done
+fi
+export SHELL=${shellQuote(shell)}
+${named === undefined ? "unset CLAUDE_CODE_SHELL" : `export CLAUDE_CODE_SHELL=${shellQuote(named)}`}
+exec ${shellQuote(shell)} "$@"
+`;
+}
+
+/** The shell that Claude Code takes for the tool Bash: one that the caller names, if it is a bash or a zsh. */
+export function shellOf(env: Readonly<Record<string, string>>): string {
+  const named = [env["CLAUDE_CODE_SHELL"], env["SHELL"]];
+  return named.find((path) => path !== undefined && /^\/.*(?:bash|zsh)/u.test(path)) ?? "/bin/bash";
 }

@@ -1,6 +1,9 @@
-import { namesIn } from "../../../ffi/files/at_path.ts";
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { absolutePath, parentOf } from "../paths.ts";
+import { absolutePath, parentOf, realPath } from "../paths.ts";
+import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { killGroup } from "../../../ffi/processes/process.ts";
+import type { Environment } from "../environment.ts";
 
 /** The files by which git finds a worktree, or the repository of one, hold a path each. */
 const MAX_BYTES = 16_384;
@@ -105,4 +108,135 @@ export function worktreesOf(cwd: string): readonly string[] {
     }
   });
   return [main, ...linked];
+}
+
+/** How long git may take, in milliseconds, as in Claude Code. */
+const LIMIT_MS = 2000;
+
+/** What git may not start, whatever the repository says, nor write where it only looks. */
+const HARMLESS = [
+  ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor="],
+  "--no-optional-locks",
+];
+
+/** What git said; where it was killed, the code is that of the signal. */
+interface GitAnswer {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Asks git about a folder; one that takes too long is killed. Undefined where there is no git. */
+async function runGit(
+  args: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: Environment },
+): Promise<GitAnswer | undefined> {
+  const git = (env["PATH"] ?? "").split(":").filter((dir) => dir.startsWith("/"))
+    .map((dir) => `${dir}/git`).find((path) => fileAt(path) !== undefined);
+  if (git === undefined) return undefined;
+  try {
+    heedChildren();
+    const child = new Deno.Command(git, {
+      args: [...HARMLESS, ...args],
+      cwd,
+      env: { ...env, GIT_LITERAL_PATHSPECS: "", GIT_NO_LAZY_FETCH: "1", LC_ALL: "C" },
+      clearEnv: true,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+    const timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
+    const { code, stdout, stderr } = await child.output().finally(() => clearTimeout(timer));
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return { code, stdout: text(stdout), stderr: text(stderr) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * How git is asked for a status: work trees of submodules have a configuration of their own, which 2.1.330 leaves alone
+ * too, and to find renames git may have to fetch what it compares.
+ */
+const STATUS = [
+  ...["status", "--porcelain=v2", "--branch"],
+  ...["--ignore-submodules=dirty", "--no-renames"],
+];
+
+/** A setting by which a repository has git start a program for a file that it looks at. */
+const FILTER = /^filter\.(.*)\.(?:clean|smudge|process|required)$/su;
+
+/**
+ * The state of a work tree, with the branch and its commit. No program of the repository's is started for it: filters
+ * that are configured are left out, as by Claude Code 2.1.330.
+ *
+ * @returns undefined where git says nothing, and where a filter cannot be left out
+ */
+export async function gitStatus(
+  where: { readonly cwd: string; readonly env: Environment },
+): Promise<string | undefined> {
+  const named = await runGit(["config", "--includes", "-z", "--name-only", "--list"], where);
+  if (named === undefined) return undefined;
+  const filters = new Set(
+    named.stdout.split("\0").flatMap((name) => FILTER.exec(name)?.[1] ?? []),
+  );
+  // Git would take what follows the sign for the value.
+  if ([...filters].some((name) => name.includes("="))) return undefined;
+  const without = [...filters].flatMap((name) =>
+    ["clean=", "smudge=", "process=", "required=false"]
+      .flatMap((setting) => ["-c", `filter.${name}.${setting}`])
+  );
+  return (await runGit([...without, ...STATUS], where))?.stdout;
+}
+
+const ARGS = ["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"];
+
+/**
+ * Whether Claude Code takes a folder's local settings for a repository's, which come with it, and not for the user's own:
+ * git tracks them, or they are reached by a link. Where git says that it cannot tell, they are a
+ * repository's too.
+ *
+ * @param options.isAlone whether there are none of a main checkout beside them
+ */
+export async function areSharedSettings(
+  projectRoot: string,
+  options: {
+    readonly env: Environment;
+    readonly userDir: string;
+    readonly isAlone: boolean;
+  },
+): Promise<boolean> {
+  const { env, userDir, isAlone } = options;
+  const home = env["HOME"];
+  const main = isAlone ? undefined : mainCheckout(projectRoot, { home });
+  for (const folder of new Set([projectRoot, main ?? projectRoot])) {
+    const isUsers = userDir === `${folder}/.claude` ||
+      (home !== undefined && realPath(home) === realPath(folder));
+    if (isUsers) continue;
+    if (isReachedByLink(folder) || await isTracked(folder, env)) return true;
+  }
+  return false;
+}
+
+function isReachedByLink(folder: string): boolean {
+  const [dir, file] = [`${folder}/.claude`, `${folder}/.claude/settings.local.json`];
+  return [dir, file].some((path) => statOf(path)?.isSymlink) ||
+    statOf(`${dir}/.git`) !== undefined;
+}
+
+function statOf(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.lstatSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+async function isTracked(folder: string, env: Environment): Promise<boolean> {
+  const answer = await runGit(ARGS, { cwd: folder, env });
+  if (answer === undefined) return false;
+  const { code, stderr } = answer;
+  if (code === 1) return false;
+  return !stderr.startsWith("fatal: not a git repository (or");
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json_object.ts";
-import { ANSWER_SUFFIX, END } from "../folder/folder_contents.ts";
+import { ANSWER_SUFFIX, END } from "../folder/folder_layout.ts";
 import { OWNER_FILE } from "../folder/owner.ts";
 import { mayForbid } from "../../claude/settings/may_forbid.ts";
 import { shellQuote } from "../../shell_quote.ts";

@@ -1,9 +1,9 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { readProcFile, readProcLink } from "../../../ffi/processes/proc.ts";
-import { folderParts } from "./folder_parts.ts";
+import { folderParts } from "./folder_layout.ts";
 import type { ForwardOptions } from "../transcripts/forward_transcripts.ts";
 import { isJsonObject } from "../../json_object.ts";
-import { readProcessStat } from "../processes/process_stat.ts";
+import { readProcessStat } from "../run_processes.ts";
 
 /** Whose run a private folder is, and what would be lost with it. */
 export interface Owner {

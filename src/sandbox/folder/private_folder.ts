@@ -1,8 +1,20 @@
-import { folderParts } from "./folder_parts.ts";
-import { type OwnedSession, type Owner, thisOwner, writeOwner } from "./owner.ts";
-import { removeEmpty, removeFolder } from "../on_disk.ts";
+import { folderParts } from "./folder_layout.ts";
+import {
+  NOBODY,
+  type OwnedSession,
+  type Owner,
+  OWNER_FILE,
+  readOwner,
+  thisOwner,
+  writeOwner,
+} from "./owner.ts";
+import { removeEmpty, removeFolder } from "../remove_folder.ts";
 import { parentOf } from "../paths.ts";
-import { folderOfRuns, makeFolderIn } from "../places/folder_of_runs.ts";
+import { folderOfRuns, foldersOfRuns, makeFolderIn, whyForeign } from "./run_places.ts";
+import { namesIn } from "../../../ffi/files/at_path.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { ERRNO } from "../../../ffi/errno.ts";
+import { CliError } from "../../cli_error.ts";
 
 /** Pid and start time of the owner, and what is kept of the name when another process takes the folder over. */
 export interface PrivateFolderName extends Pick<Owner, "pid" | "startTime"> {
@@ -71,4 +83,158 @@ export function makePrivateFolder(
     throw error;
   }
   return owner;
+}
+
+/** A run's private folder, and whose it is. */
+interface OwnedFolder {
+  readonly path: string;
+  readonly owner: Owner;
+}
+
+/** The private folders of this user's runs in some places, as far as they say whose they are. */
+export function ownedFoldersIn(places: readonly string[]): readonly OwnedFolder[] {
+  return places.flatMap(privateFoldersIn).filter(isOurs).flatMap((path) => {
+    const owner = readOwner(path);
+    return typeof owner === "object" ? [{ path, owner }] : [];
+  });
+}
+
+function isOurs(path: string): boolean {
+  try {
+    return whyForeign(path) === undefined;
+  } catch {
+    // It has been removed since.
+    return false;
+  }
+}
+
+function privateFoldersIn(place: string): readonly string[] {
+  return foldersOfRuns(place).flatMap((runs) =>
+    namesIn(runs).filter((name) => parsePrivateFolderName(name) !== undefined)
+      .map((name) => `${runs}/${name}`)
+  );
+}
+
+/** The largest file that is read, in bytes. */
+const LIMIT = 16_000_000;
+
+/** Its name among what is out of reach for tools. */
+const GIVEN_IDS_FILE = "given-ids";
+
+/**
+ * Notes that the transcript's `line` is the message to which the caller gave the id `given`. After a SIGKILL only this file
+ * tells so. The note is written as soon as the child's own id is known, by one write(2) that begins with an end of line: a
+ * note that a full disk cuts off spoils no later one.
+ */
+export function noteGivenId(
+  folder: string,
+  { line, given }: { readonly line: string; readonly given: string },
+): void {
+  const path = `${folderParts(folder).own}/${GIVEN_IDS_FILE}`;
+  Deno.writeTextFileSync(path, `\n${JSON.stringify([line, given])}\n`, {
+    append: true,
+    mode: 0o600,
+  });
+}
+
+/** The noted ids of callers, by the ids of the transcript. Ignores lines that are not complete notes. */
+export function givenIdsIn(folder: string): ReadonlyMap<string, string> {
+  return new Map(textOf(folder).split("\n").flatMap(pairIn));
+}
+
+function textOf(folder: string): string {
+  try {
+    const path = `${folderParts(folder).own}/${GIVEN_IDS_FILE}`;
+    return new TextDecoder().decode(readRegularFile(path, { limit: LIMIT }));
+  } catch {
+    // Nothing has been noted, or it can be read no more: what is not known has the transcript's id.
+    return "";
+  }
+}
+
+function pairIn(text: string): readonly (readonly [string, string])[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!Array.isArray(value)) return [];
+    const [line, given]: readonly unknown[] = value;
+    return typeof line === "string" && typeof given === "string" ? [[line, given]] : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Makes of the private folder of a run that is over what a later sweep brings home: its transcripts and whose they are,
+ * under a name that tells that nobody works on it any more. Everything else in it is removed.
+ *
+ * @param path where the folder is now
+ * @returns where it is from now on; where it was, if it cannot be renamed: then a sweep after this process's end finds it
+ */
+export function keepTranscripts(path: string, owner: Owner): string {
+  const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
+  const folder = parentOf(path);
+  const kept = `${folder}/${privateFolderName({ ...NOBODY, random })}`;
+  const { own, configDir } = folderParts(path);
+  removeAllBut([own, configDir].map((part) => part.slice(path.length + 1)), path);
+  removeAllBut([OWNER_FILE, GIVEN_IDS_FILE], own);
+  removeAllBut(["projects"], configDir);
+  try {
+    const { litter: _, ...rest } = owner;
+    writeOwner(path, { ...rest, ...NOBODY, path: kept });
+    Deno.renameSync(path, kept);
+    return kept;
+  } catch {
+    return path;
+  }
+}
+
+/** Removes what is in a folder but for some names; what cannot be removed is in nobody's way. */
+function removeAllBut(names: readonly string[], folder: string): void {
+  for (const name of namesIn(folder)) {
+    if (!names.includes(name)) removeFolder(`${folder}/${name}`);
+  }
+}
+
+/**
+ * What is told of a private folder that could not be made or filled.
+ *
+ * @param action what could not be done, such as "Cannot create a private folder in /tmp"
+ * @param options.suggestion what to do about it, unless no other place would help
+ */
+export function folderFailure(
+  action: string,
+  { suggestion, cause }: { readonly suggestion: string; readonly cause: unknown },
+): CliError {
+  return new CliError(`${action}: ${reason(cause)}`, {
+    suggestion: remedy(cause) ?? suggestion,
+    cause,
+  });
+}
+
+/** What is told where no private folder could be made; what is told of it already stays. */
+export function privateFolderFailure(tmp: string, cause: unknown): CliError {
+  return cause instanceof CliError
+    ? cause
+    : folderFailure(`Cannot create a private folder in ${tmp}`, {
+      suggestion: "Set TMPDIR to a folder you can write to",
+      cause,
+    });
+}
+
+/** What to do where another place would not help: a file may not be as large as it would have to be, anywhere. */
+function remedy(cause: unknown): string | undefined {
+  return cause instanceof Error && cause.message.includes(`(os error ${ERRNO.EFBIG})`)
+    ? "Raise the limit of the size of files: ulimit -f"
+    : undefined;
+}
+
+function reason(cause: unknown): string {
+  if (cause instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (cause instanceof Deno.errors.NotFound || cause instanceof Deno.errors.NotADirectory) {
+    return "no such folder";
+  }
+  if (cause instanceof Deno.errors.NotCapable) {
+    return "Deno lets this program write to no such place";
+  }
+  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -8,21 +8,19 @@ import {
   DOWN_SUFFIX,
   END,
   type FolderContents,
+  folderParts,
   IN_SUFFIX,
   OUT_SUFFIX,
   UP_SUFFIX,
   USERS_PART,
-} from "./folder_contents.ts";
-import { folderFailure } from "./folder_failure.ts";
-import { folderParts } from "./folder_parts.ts";
-import { noteGivenId } from "./given_ids.ts";
-import type { copyTranscripts } from "./copy_transcripts.ts";
-import type { keepTranscripts } from "./keep_transcripts.ts";
+} from "./folder_layout.ts";
+import { folderFailure, type keepTranscripts, noteGivenId } from "./private_folder.ts";
+import type { copyTranscripts } from "../transcripts/copy_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
-import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
-import { removeEmpty, removeFolder } from "../on_disk.ts";
+import { adviceOn, findSessionHolder, refuseHeldSession } from "./run_folder.ts";
+import { removeEmpty, removeFolder } from "../remove_folder.ts";
 import { nameOf, parentOf } from "../paths.ts";
-import { makeFolderIn } from "../places/folder_of_runs.ts";
+import { makeFolderIn } from "./run_places.ts";
 import type { Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 
 /** What brings a child's transcripts home, and what keeps those that cannot come. */
@@ -167,7 +165,7 @@ export class Sandbox implements Disposable {
     if (this.#carriers !== undefined) return;
     this.#carriers = "loading";
     const { forwardTranscripts } = await import("../transcripts/forward_transcripts.ts");
-    const { keepTranscripts } = await import("./keep_transcripts.ts");
+    const { keepTranscripts } = await import("./private_folder.ts");
     this.#carriers = { forward: forwardTranscripts, keep: keepTranscripts };
   }
 

@@ -1,20 +1,23 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
-import { folderParts } from "./folder_parts.ts";
-import { givenIdsIn } from "./given_ids.ts";
-import { keepTranscripts } from "./keep_transcripts.ts";
-import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
+import { folderParts } from "./folder_layout.ts";
 import {
+  givenIdsIn,
   holdsFiles,
+  keepTranscripts,
+  makePrivateFolder,
   parsePrivateFolderName,
+  privateFolderFailure,
   type PrivateFolderName,
   privateFolderName,
 } from "./private_folder.ts";
-import { removeEmpty, removeFolder } from "../on_disk.ts";
-import { absoluteDir } from "../paths.ts";
-import { foldersOfRuns } from "../places/folder_of_runs.ts";
-import { whyForeign } from "../places/why_foreign.ts";
-import { endRunProcesses } from "../processes/run_processes.ts";
+import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
+import { removeEmpty, removeFolder } from "../remove_folder.ts";
+import { absoluteDir, parentOf } from "../paths.ts";
+import { foldersOfRuns, places, whyForeign } from "./run_places.ts";
+import { endRunProcesses } from "../run_processes.ts";
 import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
+import type { Environment } from "../environment.ts";
+import { locateUserConfig } from "../user_config.ts";
 
 /** Where to look, and what may be done. */
 export interface SweepOptions {
@@ -188,4 +191,36 @@ function ownerOf(path: string, random: string): ReturnType<typeof readOwner> {
   const owner = readOwner(path);
   if (typeof owner === "string") return owner;
   return owner.path.endsWith(`/${privateFolderName({ ...owner, random })}`) ? owner : "broken";
+}
+
+/**
+ * A folder for what a command needs while it works, which is gone with it: where the command is killed, it is swept as a
+ * run's folder is. What others have left that were killed goes first.
+ *
+ * @param options.place the folder in which it is made; `TMPDIR` by default
+ * @throws {CliError} when it cannot be made
+ */
+export function borrowFolder(
+  env: Environment,
+  options: { readonly place?: string } = {},
+): Disposable & { readonly path: string } {
+  const all = places(env);
+  const { place = all[0] } = options;
+  sweep({ places: [...new Set([place, ...all])], userConfigDir: locateUserConfig(env).dir });
+  const path = made(place);
+  return {
+    path,
+    [Symbol.dispose]: () => {
+      removeFolder(path);
+      removeEmpty(parentOf(path));
+    },
+  };
+}
+
+function made(tmp: string): string {
+  try {
+    return makePrivateFolder(tmp).path;
+  } catch (cause) {
+    throw privateFolderFailure(tmp, cause);
+  }
 }

@@ -1,8 +1,7 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { parentOf } from "../paths.ts";
-import { homeNames, named, namedPortions } from "./home_names.ts";
-import { indexOfBytes } from "./index_of_bytes.ts";
+import { homeNames, indexOfBytes, named, namedPortions } from "./home_names.ts";
 import { readTranscript } from "./read_transcript.ts";
 
 /** What is forwarded from where to where. */

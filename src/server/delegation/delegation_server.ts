@@ -10,9 +10,8 @@ import {
 import { LibcError } from "../../../ffi/errno.ts";
 import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../claude/wire/stop_signal.ts";
-import { terminalSize } from "../../driver/effects/terminal_size.ts";
+import { terminalSize, type UserTerminal } from "../../driver/user_terminal.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
-import type { UserTerminal } from "../../driver/user_terminal.ts";
 import {
   LineChannel,
   processTraits,

@@ -1,5 +1,5 @@
 import { requireConversation, requireNotEnded } from "./conversation_routes.ts";
-import { renderScreen } from "../../driver/effects/render_screen.ts";
+import { renderScreen } from "../../conversation/terminal/headless_terminal.ts";
 import { drawScreen } from "../../recording/picture/draw_screen.ts";
 import type { EventLog } from "../conversations/event_log.ts";
 import { ProblemError } from "../problems.ts";

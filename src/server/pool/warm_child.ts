@@ -1,4 +1,4 @@
-import { LateCaller } from "../../driver/inputs/caller/late_caller.ts";
+import { LateCaller } from "../../driver/inputs/deferring_callers.ts";
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import type { LateTerms } from "../../conversation/control/session_options.ts";
 import type { Child } from "../../driver/start_child.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../../src/cli/watch/progress.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { LiveLine, renderLiveLine } from "../../../src/cli/watch/live_line.ts";
-import { renderScreen } from "../../../src/driver/effects/render_screen.ts";
+import { renderScreen } from "../../../src/conversation/terminal/headless_terminal.ts";
 import * as lines from "../../conversation/control/lines.ts";
 import fc from "fast-check";
 

@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import xterm from "@xterm/headless";
-import { renderScreen } from "../../../src/driver/effects/render_screen.ts";
+import { renderScreen, screenOf } from "../../../src/conversation/terminal/headless_terminal.ts";
 import { readChoices } from "../../../src/conversation/terminal/choices.ts";
 import { type Dialog, DIALOGS } from "../../../src/conversation/terminal/dialogs.ts";
-import { screenOf } from "../../../src/conversation/terminal/headless_terminal.ts";
 import {
   keysFor,
   recogniseDialog,

@@ -5,7 +5,7 @@ import {
   findColdInitializeReason,
   findColdStartReason,
 } from "../../../src/server/server_profiles.ts";
-import type { ProgramCaller } from "../../../src/driver/inputs/caller/program_caller.ts";
+import type { ProgramCaller } from "../../../src/driver/inputs/callers.ts";
 import { isJsonObject, type JsonObject } from "../../../src/json_object.ts";
 import { messageLine } from "../../../src/claude/wire/caller_line.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";

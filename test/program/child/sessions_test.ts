@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { givenIdsIn } from "../../../src/sandbox/folder/given_ids.ts";
-import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
+import { givenIdsIn } from "../../../src/sandbox/folder/private_folder.ts";
+import { folderOfRuns } from "../../../src/sandbox/folder/run_places.ts";
 import { StandIn, type StartOptions, until } from "../stand_in.ts";
 import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { HeadlessTwin } from "../../../src/driver/effects/headless_twin.ts";
+import { HeadlessTwin } from "../../../src/driver/effects/headless_helper.ts";
 import { COMMAND } from "../../../src/conversation/protocol/requests/asked_command.ts";
 import type { ChildChanges } from "../../../src/conversation/control/effect.ts";
 import type { Consulted } from "../../../src/conversation/control/input.ts";

@@ -9,7 +9,7 @@ import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { shellCommands } from "../../../src/driver/inputs/shells/shell_commands.ts";
 import { type ShellNews, ShellSource } from "../../../src/driver/inputs/shells/shell_source.ts";
-import { shellScript } from "../../../src/sandbox/child/split_shell.ts";
+import { shellScript } from "../../../src/sandbox/child/child_files.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
 import { tempFolder } from "../../temp_folder.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { renderScreen } from "../../../src/driver/effects/render_screen.ts";
+import { renderScreen } from "../../../src/conversation/terminal/headless_terminal.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { PtyChild } from "../ffi/pty_child.ts";
 import { leftovers } from "../../leftovers.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
-import { removeFolder } from "../../../src/sandbox/on_disk.ts";
+import { removeFolder } from "../../../src/sandbox/remove_folder.ts";
 import { forwardTranscripts } from "../../../src/sandbox/transcripts/forward_transcripts.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "../../other_user.ts";
 
@@ -67,7 +67,7 @@ Deno.test("folders without permissions are removed", async () => {
   } else {
     // Root may remove everything anyway; so another user has to.
     Deno.chmodSync(ground.path, 0o777);
-    const module = new URL("../../../src/sandbox/on_disk.ts", import.meta.url);
+    const module = new URL("../../../src/sandbox/remove_folder.ts", import.meta.url);
     const copy = `${ground.path}/remove_folder.ts`;
     Deno.copyFileSync(module, copy);
     const deno = `${ground.path}/deno`;

@@ -6,7 +6,7 @@ import {
   requestVariables,
   upstreamOf,
 } from "../../../src/run/plan/api_variables.ts";
-import type { Login } from "../../../src/sandbox/child/login.ts";
+import type { Login } from "../../../src/sandbox/user_config.ts";
 import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
 import { storedLogin } from "../../sandbox/stored_login.ts";
 

@@ -4,14 +4,17 @@ import {
   childEnvironment,
   contestedVariables,
 } from "../../../src/sandbox/child/child_environment.ts";
-import { childFiles, type ChildFilesOptions } from "../../../src/sandbox/child/child_files.ts";
+import {
+  childFiles,
+  type ChildFilesOptions,
+  seededClaudeJson,
+} from "../../../src/sandbox/child/child_files.ts";
 import {
   refuseSilencedHooks,
   withoutScreenCommands,
-} from "../../../src/sandbox/child/foreign_settings.ts";
+} from "../../../src/sandbox/child/read_settings.ts";
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
-import { seededClaudeJson } from "../../../src/sandbox/child/seeded_claude_json.ts";
-import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../../src/sandbox/folder/folder_layout.ts";
 import { PLAIN_FILES } from "../ground.ts";
 
 const PARTS = folderParts("/runs/1-2-00000000");

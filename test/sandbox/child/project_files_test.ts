@@ -7,7 +7,7 @@ import {
 } from "../../../src/sandbox/child/custom_command.ts";
 import { gitRoot, mainCheckout, worktreesOf } from "../../../src/sandbox/child/git_repository.ts";
 import { tempFolder } from "../../temp_folder.ts";
-import { hasScheduledTasks } from "../../../src/sandbox/child/scheduled_tasks.ts";
+import { hasScheduledTasks } from "../../../src/sandbox/child/child_environment.ts";
 
 Deno.test("findCustomCommand() finds commands, skills and workflows by name", () => {
   using folder = tempFolder({

@@ -5,8 +5,8 @@ import {
   parseCallerSettings,
   readingRules,
   runSettings,
+  withWholePaths,
 } from "../../../src/sandbox/child/run_settings.ts";
-import { withWholePaths } from "../../../src/sandbox/child/whole_paths.ts";
 import { judgeFor } from "../../../src/claude/settings/judged_settings.ts";
 import { NOWHERE } from "../../nowhere.ts";
 

@@ -1,12 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../../src/cli_error.ts";
-import { borrowFolder } from "../../../src/sandbox/folder/borrow_folder.ts";
+import { borrowFolder, sweep } from "../../../src/sandbox/folder/sweep.ts";
 import { makeRunFolder, removeRunFolder } from "../../../src/sandbox/folder/run_folder.ts";
-import { sweep } from "../../../src/sandbox/folder/sweep.ts";
-import { removeFolder } from "../../../src/sandbox/on_disk.ts";
+import { removeFolder } from "../../../src/sandbox/remove_folder.ts";
 import { parentOf } from "../../../src/sandbox/paths.ts";
-import { folderOfRuns, foldersOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
+import { folderOfRuns, foldersOfRuns } from "../../../src/sandbox/folder/run_places.ts";
 import { tempFolder } from "../../temp_folder.ts";
 import { Ground, type SandboxWish } from "../ground.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
-import { noteGivenId } from "../../../src/sandbox/folder/given_ids.ts";
+import { folderParts } from "../../../src/sandbox/folder/folder_layout.ts";
+import { noteGivenId } from "../../../src/sandbox/folder/private_folder.ts";
 import { thisOwner, writeOwner } from "../../../src/sandbox/folder/owner.ts";
 import { sweep } from "../../../src/sandbox/folder/sweep.ts";
 import { NOWHERE } from "../../nowhere.ts";

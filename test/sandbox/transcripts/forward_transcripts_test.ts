@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { copySession } from "../../../src/sandbox/transcripts/copy_session.ts";
+import { copySession } from "../../../src/sandbox/transcripts/copy_transcripts.ts";
 import {
   type Forwarded,
   forwardTranscripts,

@@ -6,7 +6,7 @@ import {
   readProcStrings,
   statProcFd,
 } from "../../../../ffi/processes/proc.ts";
-import { readProcessStat } from "../../../sandbox/processes/process_stat.ts";
+import { readProcessStat } from "../../../sandbox/run_processes.ts";
 
 /** More threads than a Claude Code has. */
 const MOST_THREADS = 1000;

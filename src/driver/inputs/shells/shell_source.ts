@@ -7,8 +7,7 @@ import type { Input, Untimed } from "../../../conversation/control/input.ts";
 import { projectSlug } from "../../../claude/transcript/session_files.ts";
 import { shellCommands } from "./shell_commands.ts";
 import { ShellFile, type WrittenText } from "./shell_file.ts";
-import { StreamCalls } from "./stream_calls.ts";
-import { SplitStreams } from "./split_streams.ts";
+import { SplitStreams, StreamCalls } from "./split_streams.ts";
 
 /** What is heard of shells. */
 export type ShellNews = Untimed<

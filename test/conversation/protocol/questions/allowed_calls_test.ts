@@ -3,7 +3,7 @@ import { allowedOnScreen } from "../../../../src/conversation/protocol/questions
 import type { ToolCall } from "../../../../src/conversation/protocol/questions/question.ts";
 import type { SessionState } from "../../../../src/conversation/control/session_state.ts";
 import type { Screen } from "../../../../src/conversation/terminal/screen.ts";
-import { renderScreen } from "../../../../src/driver/effects/render_screen.ts";
+import { renderScreen } from "../../../../src/conversation/terminal/headless_terminal.ts";
 import { readDialogRecordings } from "../../terminal/dialog_recording.ts";
 
 /** The calls of the recorded dialogs. */

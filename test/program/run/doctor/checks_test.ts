@@ -15,7 +15,7 @@ import {
   platformCheck,
   ptyCheck,
 } from "../../../../src/run/doctor/system_checks.ts";
-import type { Login } from "../../../../src/sandbox/child/login.ts";
+import type { Login } from "../../../../src/sandbox/user_config.ts";
 import type { SweepVerdict } from "../../../../src/sandbox/folder/sweep.ts";
 import { MISSING, NOWHERE } from "../../../nowhere.ts";
 import { tempFolder } from "../../../temp_folder.ts";

@@ -9,7 +9,7 @@ import { Poller } from "../../../../ffi/descriptors/poll.ts";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
 import { type HookCall, HookSource } from "../../../../src/driver/inputs/hook_source.ts";
 import { hookSettings } from "../../../../src/sandbox/child/hooks.ts";
-import { folderParts } from "../../../../src/sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../../../src/sandbox/folder/folder_layout.ts";
 import type { HookPayload } from "../../../../src/conversation/control/input.ts";
 import { shellQuote } from "../../../../src/shell_quote.ts";
 import { missingTool } from "../../../missing_tool.ts";

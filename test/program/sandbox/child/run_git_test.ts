@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { gitStatus } from "../../../../src/sandbox/child/run_git.ts";
+import { gitStatus } from "../../../../src/sandbox/child/git_repository.ts";
 import { makeThrowawayHome } from "../../../../fixtures/throwaway_home.ts";
 import { namesIn } from "../../../../ffi/files/at_path.ts";
 import { startProgram } from "../../../start_program.ts";

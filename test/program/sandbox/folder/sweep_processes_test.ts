@@ -5,8 +5,8 @@
  */
 
 import { assertEquals } from "@std/assert";
-import { folderParts } from "../../../../src/sandbox/folder/folder_parts.ts";
-import { keepTranscripts } from "../../../../src/sandbox/folder/keep_transcripts.ts";
+import { folderParts } from "../../../../src/sandbox/folder/folder_layout.ts";
+import { keepTranscripts } from "../../../../src/sandbox/folder/private_folder.ts";
 import { thisOwner } from "../../../../src/sandbox/folder/owner.ts";
 import { processesOf } from "../../../leftovers.ts";
 import { NOBODY, REMOVED, RESCUED, SweepGround, untilEnded } from "../../../sandbox/ground.ts";

@@ -1,5 +1,5 @@
 import type { RunRequest } from "../../../../src/cli/arguments/run_request.ts";
-import { ProgramCaller } from "../../../../src/driver/inputs/caller/program_caller.ts";
+import { ProgramCaller } from "../../../../src/driver/inputs/callers.ts";
 import { StopSignals } from "../../../../src/driver/stop_signals.ts";
 import type { HoldOptions } from "../../../../src/library/hold_conversation.ts";
 import { libraryRequest } from "../../../../src/library/library_request.ts";

@@ -1,0 +1,473 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
+import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { killGroup } from "../../../ffi/processes/process.ts";
+import {
+  addNotes,
+  filesIn,
+  type Noted,
+  notedIn,
+  placeCopy,
+  type PlacedFiles,
+  transcriptIn,
+} from "./helper_transcript.ts";
+import { isNoting, talkAbout, type TwinTalk } from "./helper_conversation.ts";
+import { asInJson, frameOf, type TwinAnswer } from "./helper_protocol.ts";
+import { startWithCredentials } from "../../sandbox/child/passed_credentials.ts";
+import { USERS_PART } from "../../sandbox/folder/folder_layout.ts";
+import { removeFolder } from "../../sandbox/remove_folder.ts";
+import { COMMAND } from "../../conversation/protocol/requests/asked_command.ts";
+import type { ChildChanges } from "../../conversation/control/effect.ts";
+import type { Consulted } from "../../conversation/control/input.ts";
+import type { JsonObject } from "../../json_object.ts";
+import type { ControlRequest } from "../../claude/wire/control.ts";
+import { appliedSettings, changedArguments } from "../../sandbox/child/changed_arguments.ts";
+
+/** What a twin needs beside its plan. */
+interface TwinOptions {
+  readonly plan: TwinPlan;
+  readonly binary: string;
+  readonly cwd: string;
+  /** The child's config dir, of which the twin sees what the user has written, and the session. */
+  readonly configDir: string;
+  readonly sessionId: string;
+  /** Whether the child has resumed the session, its transcript if there is one, and the model as the child names it. */
+  readonly isResumed: boolean;
+  readonly transcript: () => string | undefined;
+  readonly model: () => string | undefined;
+  /** A line of the transcript with what the conversation has used, where that is known. */
+  readonly costNote: () => JsonObject | undefined;
+  /** Called when something was said. */
+  readonly onArrival: () => void;
+  /** How long it may wait for its MCP servers, in milliseconds, if not as long as usual. */
+  readonly serversMs?: number;
+}
+
+/**
+ * How long answers may take, in milliseconds: 0.4 s were measured, a count of tokens asks the API some 30 times, and of an MCP
+ * server that is set and mute it is said after 30 s of its own that it cannot be reached.
+ */
+const LIMIT_MS = 40_000;
+/** How long it may wait for its MCP servers before it is asked about them all the same: for one that is mute it waits 30 s. */
+const SERVERS_MS = 15_000;
+/** How long one that has answered is kept for further questions, in milliseconds: callers ask several as they begin. */
+const KEPT_MS = 10_000;
+/** How long one with MCP servers may take to end by itself, in milliseconds. */
+const LEAVE_MS = 1000;
+/** How long its last words may take once it has ended, in milliseconds. */
+const REST_MS = 1000;
+/** Most characters of one line that are read, and how many of the last ones of stderr are kept. */
+const LONGEST_LINE = 32 * 1024 * 1024;
+const LAST_WORDS = 4096;
+/** What of the child's config dir a twin has to see beside what is linked there. */
+const SEEN = ["settings.json", "projects", "file-history"];
+/**
+ * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
+ * a config dir of its own, without hooks and without MCP servers, is given no prompt, and writes no transcript but that of
+ * a session that it is to begin. One is started for all that is asked at a time, and answers what is asked later too, as
+ * long as `KEPT_MS` and the session allow. What it notes in the session it notes in a copy, as long as the child writes to
+ * the transcript.
+ */
+export class HeadlessTwin implements AsyncDisposable {
+  readonly #options: TwinOptions;
+  readonly #asked: { readonly request: ControlRequest; readonly changes?: ChildChanges }[] = [];
+  #said: { readonly id: string; readonly said: Consulted }[] = [];
+  #asking: Promise<void> | undefined;
+  #child: Deno.ChildProcess | undefined;
+  /** Takes a further question to the one that lives; false where it cannot answer that as one would that is started now. */
+  #askFurther:
+    | ((request: ControlRequest, changes: ChildChanges | undefined) => boolean)
+    | undefined;
+  #noted: readonly Noted[] = [];
+  #isOver = false;
+
+  constructor(options: TwinOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks the one that lives, if it can answer, or else another one as soon as what was asked before has been answered,
+   * together with what else a caller asks at once.
+   *
+   * @param changes what is otherwise by now than the child was started with, where that counts
+   */
+  ask(request: ControlRequest, changes?: ChildChanges): void {
+    if (this.#asked.length === 0 && this.#askFurther?.(request, changes)) return;
+    this.#asked.push({ request, ...(changes === undefined ? {} : { changes }) });
+    this.#asking ??= this.#askAll();
+  }
+
+  /** What was said since the last time. */
+  take(): readonly { readonly id: string; readonly said: Consulted }[] {
+    return this.#said.splice(0);
+  }
+
+  /** Adds to the transcript what commands have noted in the session, once nobody else writes there any more. */
+  bringNotes(): void {
+    const noted = this.#noted;
+    this.#noted = [];
+    addNotes(noted, this.#options);
+  }
+
+  /** Ends the one that is at it, and nothing reads or says any more what it is asked for. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    if (this.#child !== undefined) killGroup(this.#child.pid, "SIGKILL");
+    await this.#asking;
+  }
+
+  /**
+   * Has it do, in place of a talk, what arguments say.
+   *
+   * @returns its exit code, and what it has said by its end
+   */
+  async carryOut(
+    args: readonly string[],
+  ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+    const { plan } = this.#options;
+    const silent = { clears: false, notes: false };
+    this.#prepare(plan, silent);
+    const formats = ["--input-format=text", "--output-format=text", "--strict-mcp-config"];
+    const child = this.#start(plan, [...formats, ...this.#session(plan, silent), ...args]);
+    const late = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
+    // What it has started may hold its ends of these for as long as it likes.
+    const unread = new AbortController();
+    let rest: ReturnType<typeof setTimeout> | undefined;
+    try {
+      await child.stdin.close().catch(() => {});
+      const words = Promise.all(
+        [child.stdout, child.stderr].map((stream) => lastOf(stream, unread.signal)),
+      );
+      const { code } = await child.status;
+      rest = setTimeout(() => unread.abort(), REST_MS);
+      const [stdout = "", stderr = ""] = (await words).map((text) =>
+        text.replaceAll(plan.configDir, plan.userConfigDir)
+      );
+      return { code, stdout, stderr };
+    } finally {
+      this.#child = undefined;
+      clearTimeout(late);
+      clearTimeout(rest);
+    }
+  }
+
+  async #askAll(): Promise<void> {
+    await Promise.resolve();
+    while (this.#asked.length > 0 && !this.#isOver) {
+      // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
+      // noted in no session.
+      const command = this.#asked.findIndex(({ request }) =>
+        request.subtype === COMMAND || isNoting(request)
+      );
+      const asked = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
+      const open = new Map(asked.map(({ request }, place) => [String(place), request]));
+      const answer = ({ place, said }: TwinAnswer) => {
+        const request = open.get(place);
+        if (request === undefined) return;
+        if (!("isUndescribed" in said)) open.delete(place);
+        this.#said.push({ id: request.id, said });
+        this.#options.onArrival();
+      };
+      let why = "it ended before it answered";
+      try {
+        why = await this.#converse(open, { changes: asked[0]?.changes, answer }) ?? why;
+      } catch (error) {
+        why = error instanceof Error ? error.message : String(error);
+      }
+      for (const place of [...open.keys()]) {
+        const failure = `a headless Claude Code could not be asked: ${why}`;
+        answer({ place, said: { failure } });
+      }
+    }
+    this.#asking = undefined;
+  }
+
+  /**
+   * @param open what is asked and not answered, to which further questions are added
+   * @returns why not all of it was answered, where that is known
+   */
+  async #converse(
+    open: Map<string, ControlRequest>,
+    { changes, answer: pass }: {
+      readonly changes: ChildChanges | undefined;
+      readonly answer: (told: TwinAnswer) => void;
+    },
+  ): Promise<string | undefined> {
+    const plan = changedTwin(this.#options.plan, changes);
+    const talk = talkAbout(open, plan.agents);
+    const session = this.#session(plan, talk);
+    const cost = talk.needsCost ? this.#options.costNote() : undefined;
+    const answer = cost === undefined ? pass : (told: TwinAnswer) => pass(withCost(told));
+    const placed = this.#prepare(plan, talk, cost);
+    const written = this.#written();
+    const child = this.#start(plan, [
+      ...[...open.values()].flatMap(({ args = [] }) => args),
+      ...(talk.startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
+      ...session,
+    ]);
+    // What it has started may hold its ends of these for as long as it likes.
+    const unread = new AbortController();
+    let isLate = false;
+    let limit: ReturnType<typeof setTimeout> | undefined;
+    const kill = () => killGroup(child.pid, "SIGKILL");
+    const bound = () => {
+      clearTimeout(limit);
+      const late = () => {
+        isLate = true;
+        kill();
+      };
+      limit = open.size > 0 ? setTimeout(late, LIMIT_MS) : setTimeout(kill, KEPT_MS);
+    };
+    let rest: ReturnType<typeof setTimeout> | undefined;
+    const ended = child.status.then(() => {
+      this.#askFurther = undefined;
+      rest = setTimeout(() => unread.abort(), REST_MS);
+    });
+    const complaints = lastOf(child.stderr, unread.signal);
+    const writer = child.stdin.getWriter();
+    const say = async (lines: readonly unknown[]) => {
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+      if (text !== "") await writer.write(new TextEncoder().encode(text)).catch(() => {});
+    };
+    let count = open.size;
+    this.#askFurther = (request, further) => {
+      const isSame = this.#written() === written && !isOtherwise(changes, further);
+      const lines = isSame ? talk.ask?.(`${count}`, request) : undefined;
+      if (lines === undefined) {
+        if (open.size === 0) kill();
+        return false;
+      }
+      open.set(`${count++}`, request);
+      bound();
+      void say(lines);
+      return true;
+    };
+    bound();
+    let why = "";
+    try {
+      await this.#talk(child.stdout, {
+        plan,
+        talk,
+        unread: unread.signal,
+        isDone: () => {
+          if (open.size > 0) return false;
+          bound();
+          return talk.ask === undefined || this.#asked.length > 0 || this.#isOver;
+        },
+        answer,
+        say,
+      });
+      await writer.close().catch(() => {});
+    } finally {
+      this.#askFurther = undefined;
+      // Its servers end with it where it ends by itself.
+      const leave = setTimeout(kill, talk.startsServers || talk.notes ? LEAVE_MS : 0);
+      await ended;
+      this.#child = undefined;
+      clearTimeout(leave);
+      clearTimeout(limit);
+      why = await complaints;
+      clearTimeout(rest);
+    }
+    if (talk.notes) {
+      const { configDir } = this.#options;
+      const added = notedIn({
+        twinDir: plan.configDir,
+        configDir,
+        before: placed,
+        commandsAlone: talk.notesCommandsAlone,
+      });
+      this.#noted = [...this.#noted, ...added];
+    }
+    talk.last().forEach(answer);
+    if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
+    return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
+  }
+
+  /** What tells whether the child has written to the transcript; the same as before if not. */
+  #written(): string | undefined {
+    const path = this.#options.transcript();
+    return path === undefined ? undefined : `${fileAt(path)?.size} ${path}`;
+  }
+
+  #start(plan: TwinPlan, further: readonly string[]): Deno.ChildProcess {
+    heedChildren();
+    const command = new Deno.Command(this.#options.binary, {
+      args: [...plan.args, ...further],
+      env: plan.env,
+      clearEnv: true,
+      cwd: this.#options.cwd,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    });
+    const child = startWithCredentials(() => command.spawn());
+    this.#child = child;
+    return child;
+  }
+
+  /** Says and hears all that there is, as far as it comes to that. */
+  async #talk(
+    stdout: Deno.ChildProcess["stdout"],
+    { plan, talk, unread, isDone, answer, say }: {
+      readonly plan: TwinPlan;
+      readonly talk: TwinTalk;
+      readonly unread: AbortSignal;
+      readonly isDone: () => boolean;
+      readonly answer: (told: TwinAnswer) => void;
+      readonly say: (lines: readonly unknown[]) => Promise<void>;
+    },
+  ): Promise<void> {
+    const { serversMs = SERVERS_MS } = this.#options;
+    const waiting = setTimeout(() => void say(talk.takeOnServers()), serversMs);
+    const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
+    try {
+      await say(talk.beginning);
+      for await (const line of linesOf(stdout, unread)) {
+        const frame = frameOf(line.replaceAll(own, users));
+        if (frame === undefined) continue;
+        const heard = talk.hear(frame);
+        heard.answers?.forEach(answer);
+        await say(heard.say ?? []);
+        if (heard.isOver || isDone()) break;
+      }
+      talk.rest().forEach(answer);
+    } finally {
+      clearTimeout(waiting);
+    }
+  }
+
+  /** Arguments that say which session it has, and whether it writes there. */
+  #session(
+    plan: TwinPlan,
+    { clears, notes }: Pick<TwinTalk, "clears" | "notes">,
+  ): readonly string[] {
+    // The session that it begins is gone on with, and knows nothing of the one before.
+    if (clears) return [];
+    const resuming = this.#resuming(plan, { notes });
+    if (!notes) return ["--no-session-persistence", ...resuming];
+    return resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`];
+  }
+
+  /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
+  #resuming(plan: TwinPlan, { notes }: { readonly notes: boolean }): readonly string[] {
+    const { sessionId, isResumed, transcript, model } = this.#options;
+    const isThere = transcript() !== undefined || this.#noted.length > 0;
+    // What a fork goes on with is there before the fork is.
+    const session = notes || isThere ? sessionId : plan.resumed ?? sessionId;
+    const name = plan.args.some((argument) => argument.startsWith("--model")) ? undefined : model();
+    return isResumed || isThere
+      ? [`--resume=${session}`, ...(name === undefined ? [] : [`--model=${name}`])]
+      : [];
+  }
+
+  /**
+   * Makes its config dir anew: what Claude Code has written there before says nothing of now, but for what is to be added
+   * to the session.
+   *
+   * @returns what is there of the session
+   */
+  #prepare(
+    { configDir, settings }: TwinPlan,
+    { clears, notes }: Pick<TwinTalk, "clears" | "notes">,
+    cost?: JsonObject,
+  ): PlacedFiles {
+    const { configDir: from, sessionId, ...others } = this.#options;
+    removeFolder(configDir);
+    Deno.mkdirSync(configDir, { mode: 0o700 });
+    // What it writes there comes home with what the child does.
+    if (clears) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
+    const text = JSON.stringify({ ...settings.values, disableAllHooks: true });
+    Deno.writeTextFileSync(settings.path, text, { mode: 0o600 });
+    Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
+    const adds = notes || (this.#noted.length > 0 && !clears);
+    const path = adds ? transcriptIn(from, sessionId) : clears ? undefined : others.transcript();
+    const isPlaced = placeCopy(path, { from, configDir, notes: adds, last: cost });
+    if (adds) addNotes(this.#noted, { configDir, sessionId });
+    // The child makes and removes files there meanwhile, such as a lock: what is listed may be gone at the next look.
+    for (const { name, isSymlink } of Deno.readDirSync(from)) {
+      if (name === "projects" && isPlaced) continue;
+      const isWhole = isSymlink || SEEN.includes(name);
+      if (
+        !isWhole && !(name === "agents" && fileAt(`${from}/${name}/${USERS_PART}`) !== undefined)
+      ) continue;
+      Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
+    }
+    return adds ? filesIn(configDir) : new Map();
+  }
+}
+
+/** An answer of one that was told what the conversation has used. */
+function withCost({ place, said }: TwinAnswer): TwinAnswer {
+  return "response" in said
+    ? { place, said: { ...said, response: { ...said.response, hasCost: true } } }
+    : { place, said };
+}
+
+/** Whether changes differ in what a headless Claude Code says anything of: it is asked to do nothing for which a mode counts. */
+function isOtherwise(before: ChildChanges = {}, after: ChildChanges = {}): boolean {
+  const [one, other] = [before, after].map(({ permissionMode: _, ...changes }) =>
+    JSON.stringify(changes)
+  );
+  return one !== other;
+}
+
+/** A stream as text, until it ends or nobody reads it any more. */
+async function* textOf(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  unread: AbortSignal,
+): AsyncGenerator<string> {
+  try {
+    yield* stream.pipeThrough(new TextDecoderStream(), { signal: unread });
+  } catch (error) {
+    if (!unread.aborted) throw error;
+  }
+}
+
+/** The last characters of a stream of text. */
+async function lastOf(...[stream, unread]: Parameters<typeof textOf>): Promise<string> {
+  let last = "";
+  for await (const text of textOf(stream, unread)) last = (last + text).slice(-LAST_WORDS);
+  return last;
+}
+
+/** The lines of a stream of text, as they come. */
+async function* linesOf(...[stream, unread]: Parameters<typeof textOf>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of textOf(stream, unread)) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > LONGEST_LINE) throw new Error("it said more than can be read");
+    yield* lines;
+  }
+}
+
+/** How a headless Claude Code is started that is to say of itself what the child would. */
+export interface TwinPlan {
+  readonly args: readonly string[];
+  /** Further ones with which it starts the MCP servers of the child, but for those in the caller's own process. */
+  readonly serverArgs: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The session that the child resumes, if it does: that of a fork is another one. */
+  readonly resumed?: string;
+  /** Its own `CLAUDE_CONFIG_DIR`, in which it may write what it likes, and the user's, in whose place that is. */
+  readonly configDir: string;
+  readonly userConfigDir: string;
+  /** Its settings, where its arguments say they are; hooks are switched off besides. */
+  readonly settings: { readonly path: string; readonly values: JsonObject };
+  /** Agents that the child has in files: it is told of them as `claude -p` is. */
+  readonly agents?: JsonObject;
+}
+
+/**
+ * How a headless Claude Code is started that says what the next child would: with what the caller has asked to be
+ * otherwise since the child of now was started, but for MCP servers, which are in files that are written for a child.
+ */
+function changedTwin(plan: TwinPlan, changes: ChildChanges = {}): TwinPlan {
+  const { path, values } = plan.settings;
+  return {
+    ...plan,
+    args: changedArguments(plan.args, changes),
+    settings: { path, values: appliedSettings(values, changes.flagSettings) },
+  };
+}
