@@ -5,7 +5,7 @@ import { newUuid, type OutputStep } from "./telling/frames_state.ts";
 import { emitSystemFrame, emitTasks } from "./telling/saying.ts";
 import { stopNotice } from "./frames/hook_frames.ts";
 import { systemFrame } from "./frames/frame_context.ts";
-import { tellStop } from "./frames/task_ends.ts";
+import { stopTask } from "./frames/task_ends.ts";
 
 /** Records what the caller has decided on a call: the frame of its result shows it. */
 export function recordDecision(
@@ -110,5 +110,5 @@ export function emitStoppedTask(
   const task = tasks.get(id);
   if (task === undefined) return;
   const endedAt = new Date(options.startedAt + at).toISOString();
-  emitTasks(step, (context) => tellStop(tasks, task, { endedAt, context }));
+  emitTasks(step, (context) => stopTask(tasks, task, { endedAt, context }));
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { runTurns, subagentsOf, sumOf } from "../../../src/conversation/output/turns/run_turns.ts";
-import { tellProgress } from "../../../src/conversation/output/frames/tasks.ts";
+import { trackProgress } from "../../../src/conversation/output/frames/tasks.ts";
 import { hook, READ } from "../control/inputs.ts";
 import {
   answer,
@@ -629,7 +629,7 @@ function described(calls: readonly (readonly [name: string, input: unknown])[]) 
     calls: 4,
   } as const;
   const context = { version: VERSION, sessionId: "s", newUuid: () => "u" };
-  const { tasks, frames } = tellProgress(
+  const { tasks, frames } = trackProgress(
     new Map([["a", task]]),
     { agentId: "a", entry, cwd: "/home/me/project", home: "/home/me" },
     { ...context, toolUses: new Map(), allTasks: new Map(), toldTasks: new Map() },

@@ -14,7 +14,7 @@ import { isJsonObject, type JsonObject } from "../../../json_object.ts";
  * output tokens, not the first count; a call of an MCP tool has no `tool_use_meta`, because the
  * transcript does not know the tool's title; a `rate_limit_event` only tells of a limit that was hit;
  * there are no `system/thinking_tokens` and `system/notification` frames. What a line says about
- * tasks is told by `taskFramesOfEntry`.
+ * tasks is told by `updateTasks`.
  */
 export function framesOfEntry(entry: Entry, context: FrameContext): readonly Frame[] {
   if (entry.type === "other" || entry.type === "attachment") return [];

@@ -8,7 +8,7 @@ import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import { systemFrame } from "./frame_context.ts";
 import {
   AMBIENT,
-  listFrames,
+  listFrame,
   startingCall,
   startTask,
   type Task,
@@ -20,248 +20,43 @@ import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
 import type { ToolUse } from "../../../claude/transcript/turn.ts";
 
-/** The end of the run stops what still runs in the background. */
-export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): TaskStep {
-  let step: TaskStep = { tasks, frames: [] };
-  for (const task of tasks.values()) {
-    if (!task.background) continue;
-    const { tasks: rest, frames } = tellStop(step.tasks, task, { endedAt, context });
-    step = { tasks: rest, frames: [...step.frames, ...frames] };
-  }
-  return step;
-}
-
-/** Emits that a task was stopped, at a time in ISO 8601. */
-export function tellStop(
-  tasks: Tasks,
-  task: Pick<Task, "id" | "type" | "description"> & { readonly toolUseId: string | undefined },
-  { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
-): TaskStep {
-  const rest = new Map(tasks);
-  rest.delete(task.id);
-  return {
-    tasks: rest,
-    frames: [
-      updateFrame(task.id, { status: "killed", endedAt }, context),
-      systemFrame("task_notification", {
-        task_id: task.id,
-        tool_use_id: task.toolUseId,
-        status: "stopped",
-        output_file: "",
-        summary: task.description,
-      }, context),
-      ...listFrames(rest, context),
-    ],
-  };
-}
-
-/** The end of a skill for which the turn has waited. */
-export function endSkill(
-  tasks: Tasks,
-  task: Task,
-  { failed, context }: { readonly failed: boolean; readonly context: TaskContext },
-): TaskStep {
-  const rest = new Map(tasks);
-  rest.delete(task.id);
-  const frame = systemFrame("task_notification", {
-    task_id: task.id,
-    tool_use_id: startingCall(task),
-    status: failed || task.failed === true ? "failed" : "completed",
-    output_file: "",
-    summary: task.description,
-    ...AMBIENT,
-  }, context);
-  return { tasks: rest, frames: [frame] };
-}
-
-/** What came of a call, as its result says, or a hook that is called before that. */
-export interface CallEnd {
-  readonly toolUseId: string;
-  readonly failed: boolean;
-  /** Why it has failed. */
-  readonly error?: string;
-  readonly outcome: JsonObject;
-  /** In ISO 8601. */
-  readonly endedAt: string | undefined;
-}
-
-/** The result of a call has come, and with it the end of the task for which it has waited. */
-function endWaited(
-  tasks: Tasks,
-  task: Task,
-  { call, context }: { readonly call: CallEnd; readonly context: TaskContext },
-): TaskStep {
-  const { toolUseId, failed, outcome, endedAt } = call;
-  if (task.skill !== undefined) return endSkill(tasks, task, { failed, context });
-  const rest = new Map(tasks);
-  rest.delete(task.id);
-  const status = failed ? "failed" : "completed";
-  const error = failed && task.type === "local_agent" ? call.error : undefined;
-  return {
-    tasks: rest,
-    frames: [
-      ...task.type === "local_agent"
-        ? [updateFrame(task.id, { status, endedAt, error }, context)]
-        : [],
-      systemFrame("task_notification", {
-        task_id: task.id,
-        tool_use_id: toolUseId,
-        status,
-        output_file: "",
-        summary: error ?? reportOf(outcome) ?? task.description,
-        usage: usageOf(outcome),
-      }, context),
-    ],
-  };
-}
-
-/** A subagent's last words, which `claude -p` prints in the place of its description. */
-function reportOf(outcome: JsonObject): string | undefined {
-  const { content } = outcome;
-  if (!Array.isArray(content)) return undefined;
-  const last: unknown = content.at(-1);
-  return isJsonObject(last) && typeof last.text === "string" ? last.text : undefined;
-}
-
-function usageOf(outcome: JsonObject): JsonObject | undefined {
-  const { totalTokens, totalToolUseCount, totalDurationMs } = outcome;
-  return typeof totalTokens === "number"
-    ? { total_tokens: totalTokens, tool_uses: totalToolUseCount, duration_ms: totalDurationMs }
-    : undefined;
-}
-
-/** A task in the background has ended; whether a turn follows is told later. */
-function notified(
-  tasks: Tasks,
-  { notification, endedAt, context }: {
-    readonly notification: TaskNotification;
-    readonly endedAt: unknown;
-    readonly context: TaskContext;
-  },
-): TaskStep {
-  const { taskId, status } = notification;
-  if (status === "killed") {
-    const task = tasks.get(taskId) ?? {
-      id: taskId,
-      toolUseId: notification.toolUseId,
-      type: "local_bash",
-      description: notification.summary ?? "",
-    };
-    return tellStop(tasks, task, { endedAt, context });
-  }
-  const task = tasks.get(taskId);
-  // A subagent that is over leaves what it was to hear of others to the session, which is told of it once more.
-  if (task === undefined && context.toldTasks.has(taskId)) return { tasks, frames: [] };
-  const rest = new Map(tasks);
-  rest.delete(taskId);
-  const error = failureOf(task, notification);
-  const told = error === undefined ? notification : { ...notification, summary: error };
-  const ends = [
-    updateFrame(taskId, { status, endedAt, error }, context),
-    notificationFrame(told, context),
-  ];
-  const list = listFrames(rest, context);
-  return {
-    tasks: rest,
-    frames: hasCapability(context.version, "listsSubagentTypes")
-      ? [...ends, ...list]
-      : [...list, ...ends],
-  };
-}
-
-/** Why a subagent has failed, without the words that only the model is told. */
-function failureOf(
-  task: Task | undefined,
-  { status, summary = "" }: TaskNotification,
-): string | undefined {
-  const start = `Agent "${task?.description}" failed: `;
-  return status === "failed" && task?.type === "local_agent" && summary.startsWith(start)
-    ? summary.slice(start.length)
-    : undefined;
-}
-
-function updateFrame(
-  taskId: string,
-  { status, endedAt, error }: {
-    readonly status: string;
-    readonly endedAt: unknown;
-    readonly error?: string | undefined;
-  },
-  context: TaskContext,
-): SystemFrame {
-  const time = typeof endedAt === "string" ? Date.parse(endedAt) : NaN;
-  return systemFrame("task_updated", {
-    task_id: taskId,
-    patch: {
-      status,
-      ...(Number.isNaN(time) ? {} : { end_time: time }),
-      ...(error === undefined ? {} : { error }),
-    },
-  }, context);
-}
-
-/** The frame of what a task in the background had to tell as it ended. */
-function notificationFrame(
-  notification: TaskNotification,
-  context: TaskContext,
-): SystemFrame {
-  const { usage, result: report } = notification;
-  return systemFrame("task_notification", {
-    task_id: notification.taskId,
-    tool_use_id: notification.toolUseId,
-    status: notification.status === "killed" ? "stopped" : notification.status,
-    output_file: notification.outputFile ?? "",
-    summary: report ?? notification.summary,
-    summary_is_report: report !== undefined && hasCapability(context.version, "marksReports")
-      ? true
-      : undefined,
-    usage: usage && {
-      total_tokens: usage.totalTokens,
-      tool_uses: usage.toolUses,
-      duration_ms: usage.durationMs,
-    },
-  }, context);
-}
-
 /**
- * Tells what a line of the transcript says about tasks: `task_started`, `task_updated`, `task_notification` and
- * `background_tasks_changed`, which come before the line's own frames.
+ * Starts and ends tasks as a line of the session's transcript says. The frames are `task_started`, `task_updated`,
+ * `task_notification` and `background_tasks_changed`; they come before the line's own frames.
  *
- * Known differences: `run_id` is nowhere in the transcript; the output file of a subagent in the
- * foreground is not named.
- *
- * And of skills that run as subagents: the child runs them in the background unless they say `background: false`, where
- * `claude -p` waits for them, and of one that was typed it is not told what it does there. They are described as to the
- * model, with `when_to_use`, and in brief where there are many.
+ * Known differences: no transcript holds `run_id`, or the output file of a subagent in the foreground. Three concern
+ * skills that run as subagents. The child runs them in the background unless they say `background: false`, and `claude -p`
+ * waits for them. The child does not write down what a typed skill does. Their descriptions are those that the model has:
+ * with `when_to_use`, and in brief where there are many.
  */
-export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
+export function updateTasks(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   if (entry.type === "other") {
     const notification = enqueuedNotification(entry.line);
     return notification === undefined
       ? { tasks, frames: [] }
-      : notified(tasks, { notification, endedAt: entry.line.timestamp, context });
+      : endNotifiedTask(tasks, { notification, endedAt: entry.line.timestamp, context });
   }
   if (entry.type !== "user" || entry.isSidechain === true) return { tasks, frames: [] };
-  return entry.meaning === "tool-result" ? returned(tasks, entry, context) : { tasks, frames: [] };
+  return entry.meaning === "tool-result" ? endCallOf(tasks, entry, context) : { tasks, frames: [] };
 }
 
-/** Calls that may have waited for a subagent, or woken one. */
-const OF_SUBAGENTS: readonly unknown[] = ["Agent", "Task", "Skill", "SendMessage"];
+/** Tools whose calls may have waited for a subagent, or woken one. */
+const SUBAGENT_TOOLS: readonly unknown[] = ["Agent", "Task", "Skill", "SendMessage"];
 
 /**
- * What the line of a subagent tells of a task that it has started itself: the end of a subagent for which it has waited,
- * that another one goes on because of its message, and that a shell runs in the background.
+ * Starts and ends the tasks of a subagent, as a line of its transcript says: a subagent that it waited for has ended, a
+ * message of its has woken another subagent, or it runs a shell in the background.
  */
-export function nestedTask(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
+export function updateNestedTasks(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   const isReturn = entry.type === "user" && typeof entry.message.content !== "string" &&
-    (isShellStart(entry) ||
+    (startsShell(entry) ||
       entry.message.content.some(({ tool_use_id: id }) =>
-        typeof id === "string" && OF_SUBAGENTS.includes(context.toolUses.get(id)?.name)
+        typeof id === "string" && SUBAGENT_TOOLS.includes(context.toolUses.get(id)?.name)
       ));
-  return isReturn ? returned(tasks, entry, context) : { tasks, frames: [] };
+  return isReturn ? endCallOf(tasks, entry, context) : { tasks, frames: [] };
 }
 
-function isShellStart({ toolUseResult: outcome }: UserEntry): boolean {
+function startsShell({ toolUseResult: outcome }: UserEntry): boolean {
   return isJsonObject(outcome) && typeof outcome.backgroundTaskId === "string";
 }
 
@@ -269,8 +64,8 @@ function isAgent(use: ToolUse | undefined): use is ToolUse {
   return use?.name === "Agent" || use?.name === "Task";
 }
 
-/** The result of a call. */
-function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskStep {
+/** Ends the call whose result a line holds. */
+function endCallOf(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskStep {
   const { content } = entry.message;
   const block = typeof content === "string"
     ? undefined
@@ -278,7 +73,7 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
   const toolUseId = block?.tool_use_id;
   const failed = block?.is_error === true;
   return typeof toolUseId === "string"
-    ? endOfCall(tasks, {
+    ? endCall(tasks, {
       toolUseId,
       failed,
       ...(failed ? { error: resultText(block["content"]) } : {}),
@@ -288,25 +83,25 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
     : { tasks, frames: [] };
 }
 
-/** Tells of a call that it started a task in the background, or ended one that it waited for. */
-export function endOfCall(tasks: Tasks, call: CallEnd, context: TaskContext): TaskStep {
+/** Ends a call: it has started a task in the background, or the task that it waited for has ended. */
+export function endCall(tasks: Tasks, call: CallEnd, context: TaskContext): TaskStep {
   const { toolUseId, outcome } = call;
   const use = context.toolUses.get(toolUseId);
   if (use === undefined) return { tasks, frames: [] };
   const named = taskOf(use, outcome);
-  // A hook has told of it.
+  // A hook has reported the task's start and end.
   if (named !== undefined && context.toldTasks.has(named.id) && !tasks.has(named.id)) {
     return { tasks, frames: [] };
   }
-  const launched = named ?? wokenTask(use, call, context) ?? movedSkill(tasks, use, outcome);
+  const launched = named ?? taskWokenBy(use, call, context) ?? movedSkill(tasks, use, outcome);
   if (launched?.background === true && tasks.get(launched.id)?.background === false) {
-    // It took too long to be waited for, or somebody has put it there.
+    // The task took too long to be waited for, or the user has put it into the background.
     const moved = new Map(tasks).set(launched.id, launched);
     const update = systemFrame("task_updated", {
       task_id: launched.id,
       patch: { is_backgrounded: true },
     }, context);
-    return { tasks: moved, frames: [...listFrames(moved, context), update] };
+    return { tasks: moved, frames: [listFrame(moved, context), update] };
   }
   const started = launched === undefined
     ? { tasks, frames: [] }
@@ -315,11 +110,11 @@ export function endOfCall(tasks: Tasks, call: CallEnd, context: TaskContext): Ta
     !task.background && task.toolUseId === use.id
   );
   if (ended === undefined) return started;
-  const over = endWaited(started.tasks, ended, { call, context });
+  const over = endAwaitedTask(started.tasks, ended, { call, context });
   return { ...started, tasks: over.tasks, frames: [...started.frames, ...over.frames] };
 }
 
-/** A skill for which the turn has waited, and waits no longer. */
+/** A skill that the turn has waited for, and that goes on in the background. */
 function movedSkill(tasks: Tasks, use: ToolUse, outcome: JsonObject): Task | undefined {
   const task = typeof outcome.agentId === "string" ? tasks.get(outcome.agentId) : undefined;
   if (outcome.background !== true || task?.skill === undefined || task.toolUseId !== use.id) {
@@ -362,8 +157,8 @@ function parentOf({ agentId }: ToolUse): Pick<Task, "parent"> {
   return agentId === undefined ? {} : { parent: agentId };
 }
 
-/** A subagent that was over, and goes on in the background because of a message to it. */
-function wokenTask(
+/** A subagent that had ended, and goes on in the background because of a message to it. */
+function taskWokenBy(
   use: ToolUse,
   { outcome: { resumedAgentId }, endedAt = "" }: CallEnd,
   { allTasks }: TaskContext,
@@ -372,14 +167,14 @@ function wokenTask(
   if (task === undefined) return undefined;
   const message = isJsonObject(use.input) ? use.input.message : undefined;
   return {
-    ...wakened(task, endedAt),
+    ...wokenTask(task, endedAt),
     toolUseId: use.id,
-    ...(typeof message === "string" ? { prompt: asSent(message, use, allTasks) } : {}),
+    ...(typeof message === "string" ? { prompt: asReceived(message, use, allTasks) } : {}),
   };
 }
 
-/** A message as the subagent has it to which it is sent: one of another subagent's names that. */
-function asSent(
+/** A message as its receiver has it: the message of a subagent names its sender. */
+function asReceived(
   message: string,
   { agentId }: ToolUse,
   allTasks: TaskContext["allTasks"],
@@ -389,8 +184,210 @@ function asSent(
   return `<agent-message from="${from}">\n${message}\n</agent-message>`;
 }
 
-/** A subagent that was over, as it goes on in the background from a time in ISO 8601. */
-export function wakened(task: Task, at: string): Task {
+/** A subagent that had ended, as it goes on in the background from a time in ISO 8601. */
+export function wokenTask(task: Task, at: string): Task {
   const { calls: _, spoken: __, prompt: ___, skill: ____, ...known } = task;
   return { ...known, background: true, since: Date.parse(at) };
+}
+
+/** Stops the tasks in the background at the end of the run. */
+export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): TaskStep {
+  let step: TaskStep = { tasks, frames: [] };
+  for (const task of tasks.values()) {
+    if (!task.background) continue;
+    const { tasks: rest, frames } = stopTask(step.tasks, task, { endedAt, context });
+    step = { tasks: rest, frames: [...step.frames, ...frames] };
+  }
+  return step;
+}
+
+/** Stops a task, at a time in ISO 8601. */
+export function stopTask(
+  tasks: Tasks,
+  task: Pick<Task, "id" | "type" | "description"> & { readonly toolUseId: string | undefined },
+  { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
+): TaskStep {
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  return {
+    tasks: rest,
+    frames: [
+      updateFrame(task.id, { status: "killed", endedAt }, context),
+      systemFrame("task_notification", {
+        task_id: task.id,
+        tool_use_id: task.toolUseId,
+        status: "stopped",
+        output_file: "",
+        summary: task.description,
+      }, context),
+      listFrame(rest, context),
+    ],
+  };
+}
+
+/** Ends a skill that the turn has waited for. */
+export function endSkill(
+  tasks: Tasks,
+  task: Task,
+  { failed, context }: { readonly failed: boolean; readonly context: TaskContext },
+): TaskStep {
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  const frame = systemFrame("task_notification", {
+    task_id: task.id,
+    tool_use_id: startingCall(task),
+    status: failed || task.failed === true ? "failed" : "completed",
+    output_file: "",
+    summary: task.description,
+    ...AMBIENT,
+  }, context);
+  return { tasks: rest, frames: [frame] };
+}
+
+/** What came of a call, as its result says, or the hook that runs before the result is written. */
+export interface CallEnd {
+  readonly toolUseId: string;
+  readonly failed: boolean;
+  /** Why it has failed. */
+  readonly error?: string;
+  readonly outcome: JsonObject;
+  /** In ISO 8601. */
+  readonly endedAt: string | undefined;
+}
+
+/** Ends the task that a call has waited for. */
+function endAwaitedTask(
+  tasks: Tasks,
+  task: Task,
+  { call, context }: { readonly call: CallEnd; readonly context: TaskContext },
+): TaskStep {
+  const { toolUseId, failed, outcome, endedAt } = call;
+  if (task.skill !== undefined) return endSkill(tasks, task, { failed, context });
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  const status = failed ? "failed" : "completed";
+  const error = failed && task.type === "local_agent" ? call.error : undefined;
+  return {
+    tasks: rest,
+    frames: [
+      ...task.type === "local_agent"
+        ? [updateFrame(task.id, { status, endedAt, error }, context)]
+        : [],
+      systemFrame("task_notification", {
+        task_id: task.id,
+        tool_use_id: toolUseId,
+        status,
+        output_file: "",
+        summary: error ?? reportOf(outcome) ?? task.description,
+        usage: usageOf(outcome),
+      }, context),
+    ],
+  };
+}
+
+/** The last words of a subagent, which are the summary of its end. */
+function reportOf(outcome: JsonObject): string | undefined {
+  const { content } = outcome;
+  if (!Array.isArray(content)) return undefined;
+  const last: unknown = content.at(-1);
+  return isJsonObject(last) && typeof last.text === "string" ? last.text : undefined;
+}
+
+function usageOf(outcome: JsonObject): JsonObject | undefined {
+  const { totalTokens, totalToolUseCount, totalDurationMs } = outcome;
+  return typeof totalTokens === "number"
+    ? { total_tokens: totalTokens, tool_uses: totalToolUseCount, duration_ms: totalDurationMs }
+    : undefined;
+}
+
+/** Ends a task in the background, as a notification in the transcript says. A later line says whether a turn follows. */
+function endNotifiedTask(
+  tasks: Tasks,
+  { notification, endedAt, context }: {
+    readonly notification: TaskNotification;
+    readonly endedAt: unknown;
+    readonly context: TaskContext;
+  },
+): TaskStep {
+  const { taskId, status } = notification;
+  if (status === "killed") {
+    const task = tasks.get(taskId) ?? {
+      id: taskId,
+      toolUseId: notification.toolUseId,
+      type: "local_bash",
+      description: notification.summary ?? "",
+    };
+    return stopTask(tasks, task, { endedAt, context });
+  }
+  const task = tasks.get(taskId);
+  // When a subagent ends, the session is notified once more of the tasks that the subagent would have been notified of.
+  if (task === undefined && context.toldTasks.has(taskId)) return { tasks, frames: [] };
+  const rest = new Map(tasks);
+  rest.delete(taskId);
+  const error = failureOf(task, notification);
+  const shown = error === undefined ? notification : { ...notification, summary: error };
+  const ends = [
+    updateFrame(taskId, { status, endedAt, error }, context),
+    notificationFrame(shown, context),
+  ];
+  const list = listFrame(rest, context);
+  return {
+    tasks: rest,
+    frames: hasCapability(context.version, "listsSubagentTypes")
+      ? [...ends, list]
+      : [list, ...ends],
+  };
+}
+
+/** Why a subagent has failed, without the words that are for the model alone. */
+function failureOf(
+  task: Task | undefined,
+  { status, summary = "" }: TaskNotification,
+): string | undefined {
+  const start = `Agent "${task?.description}" failed: `;
+  return status === "failed" && task?.type === "local_agent" && summary.startsWith(start)
+    ? summary.slice(start.length)
+    : undefined;
+}
+
+function updateFrame(
+  taskId: string,
+  { status, endedAt, error }: {
+    readonly status: string;
+    readonly endedAt: unknown;
+    readonly error?: string | undefined;
+  },
+  context: TaskContext,
+): SystemFrame {
+  const time = typeof endedAt === "string" ? Date.parse(endedAt) : NaN;
+  return systemFrame("task_updated", {
+    task_id: taskId,
+    patch: {
+      status,
+      ...(Number.isNaN(time) ? {} : { end_time: time }),
+      ...(error === undefined ? {} : { error }),
+    },
+  }, context);
+}
+
+function notificationFrame(
+  notification: TaskNotification,
+  context: TaskContext,
+): SystemFrame {
+  const { usage, result: report } = notification;
+  return systemFrame("task_notification", {
+    task_id: notification.taskId,
+    tool_use_id: notification.toolUseId,
+    status: notification.status === "killed" ? "stopped" : notification.status,
+    output_file: notification.outputFile ?? "",
+    summary: report ?? notification.summary,
+    summary_is_report: report !== undefined && hasCapability(context.version, "marksReports")
+      ? true
+      : undefined,
+    usage: usage && {
+      total_tokens: usage.totalTokens,
+      tool_uses: usage.toolUses,
+      duration_ms: usage.durationMs,
+    },
+  }, context);
 }

@@ -6,7 +6,7 @@ import type { ContentBlock, Entry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isWords } from "../../../claude/transcript/special_entries.ts";
 
-/** A shell or a subagent at work. */
+/** A shell or a subagent that runs. */
 export interface Task {
   readonly id: string;
   /** The call that started it. */
@@ -16,65 +16,65 @@ export interface Task {
   /** Whether the turn goes on without waiting for it. */
   readonly background: boolean;
   /**
-   * Who has asked for the skill for which the turn waits, if it carries out one: `claude -p` prints less of such a one,
-   * and one that was typed has no call.
+   * Set for a subagent that runs a skill for which the turn waits: whether a call or the user asked for the skill.
+   * `claude -p` prints less of such a task. The skill that a user typed has no call.
    */
   readonly skill?: "called" | "typed";
-  /** A subagent's type and prompt, and the name by which others send it messages, if it has one. */
+  /** A subagent's type and prompt, and the name to which other subagents send messages. */
   readonly agentType?: string;
   readonly prompt?: string;
   readonly name?: string;
-  /** The subagent that has started it, and how deep it is below the session itself; absent for 1. */
+  /** The subagent that has started the task, and the task's depth below the session; absent for 1. */
   readonly parent?: string;
   readonly depth?: number;
-  /** When a subagent began, in milliseconds since the epoch, and how many calls it has made; once that is known. */
+  /** When a subagent began, in milliseconds since the epoch, and how many calls it has made, once that is known. */
   readonly since?: number;
   readonly calls?: number;
-  /** Whether the last line of a subagent's was words, with which it may be over. */
+  /** Whether the last line of a subagent was text, with which it may end. */
   readonly spoken?: boolean;
-  /** Whether the last answer to it was an error of the API. */
+  /** Whether the last answer to the subagent was an API error. */
   readonly failed?: boolean;
 }
 
-/** The tasks at work, by id. */
+/** The running tasks, by id. */
 export type Tasks = ReadonlyMap<string, Task>;
 
-/** The tasks after something was heard of them, and the frames `claude -p` prints for it. */
+/** The running tasks after a change, and the frames that `claude -p` prints for the change. */
 export interface TaskStep {
   readonly tasks: Tasks;
   readonly frames: readonly SystemFrame[];
-  /** The one that began, which may be over as well. */
+  /** The task that began. It may have ended by the same line. */
   readonly started?: Task;
 }
 
-/** What a line alone does not say about tasks. */
+/** What the frames of tasks are made from besides a line. */
 export interface TaskContext {
   readonly version: string;
   readonly sessionId: string;
   readonly newUuid: () => string;
   /** The calls so far, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
-  /** The tasks so far, those that are over as well. */
+  /** All tasks so far, those of earlier runs that can be woken included. */
   readonly allTasks: Pick<Tasks, "get">;
-  /** Those of them that this run has told. */
+  /** The tasks whose start this run has printed. */
   readonly toldTasks: Pick<Tasks, "has">;
 }
 
-/** Whether it is a shell that a subagent has put into the background: the session itself hears nothing of it. */
+/** Whether a task is a shell that a subagent runs in the background. The session is not notified of its end. */
 function isOwned({ type, parent }: Task): boolean {
   return type === "local_bash" && parent !== undefined;
 }
 
-/** The call that has started a task, where it is told. */
+/** The call that has started a task, as frames name it. */
 export function startingCall({ skill, toolUseId }: Task): string | undefined {
   return skill === "typed" ? undefined : toolUseId;
 }
 
-/** How `claude -p` marks tasks that are part of a call and no news by themselves. */
+/** The marks of tasks that are part of a call. */
 export const AMBIENT = { skip_transcript: true, ambient: true };
 
-/** The tasks in the background, once they have changed. */
-export function listFrames(tasks: Tasks, context: TaskContext): readonly SystemFrame[] {
+/** The frame that lists the tasks in the background. It is printed whenever one starts or ends. */
+export function listFrame(tasks: Tasks, context: TaskContext): SystemFrame {
   const listed = [...tasks.values()].filter(({ background }) => background).map((task) => ({
     task_id: task.id,
     task_type: task.type,
@@ -84,10 +84,10 @@ export function listFrames(tasks: Tasks, context: TaskContext): readonly SystemF
     description: task.description,
     ...(isOwned(task) ? { parent_task_id: task.parent } : {}),
   }));
-  return [systemFrame("background_tasks_changed", { tasks: listed }, context)];
+  return systemFrame("background_tasks_changed", { tasks: listed }, context);
 }
 
-/** A task that was seen to run. */
+/** Starts a task, unless it runs. */
 export function startTask(tasks: Tasks, given: Task, context: TaskContext): TaskStep {
   if (tasks.has(given.id)) return { tasks, frames: [] };
   const { parent } = given;
@@ -110,28 +110,27 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
   return {
     started: task,
     tasks: started,
-    frames: task.background ? [...listFrames(started, context), frame] : [frame],
+    frames: task.background ? [listFrame(started, context), frame] : [frame],
   };
 }
 
-/** A line of a subagent's transcript, and the folders that its calls may name. */
-interface SubagentsLine {
+/** A line of a subagent's transcript, and the folders that are shortened in paths. */
+interface ProgressLine {
   readonly agentId: string;
   readonly entry: Entry;
   readonly cwd: string;
-  /** The user's home; absent where it is not known. */
+  /** The user's home; undefined where it is not known. */
   readonly home?: string | undefined;
 }
 
 /**
- * Tells how far a subagent is, with each call of its: `task_progress`, as `claude -p` tells it before the call's frame
- * where the turn waits for the subagent, and behind it otherwise.
+ * Tracks a subagent's progress by a line of its transcript: a `task_progress` frame for each call on the line.
  *
  * Known difference: `claude -p` counts the tokens in the middle of the answer, a transcript at its end.
  */
-export function tellProgress(
+export function trackProgress(
   tasks: Tasks,
-  { agentId, entry, ...folders }: SubagentsLine,
+  { agentId, entry, ...folders }: ProgressLine,
   context: TaskContext,
 ): TaskStep {
   const found = tasks.get(agentId);
@@ -144,7 +143,7 @@ export function tellProgress(
     ...(entry.type === "assistant" ? { failed: entry.isApiErrorMessage === true } : {}),
     ...(since === undefined ? {} : { since }),
   };
-  // `claude -p` does not tell it of skills.
+  // `claude -p` prints no progress of skills.
   const frames = (found.skill !== undefined ? [] : callsIn(entry)).map((call) => {
     task = { ...task, calls: (task.calls ?? 0) + 1 };
     return systemFrame("task_progress", {
@@ -169,7 +168,7 @@ function callsIn(entry: Entry): readonly ContentBlock[] {
     : [];
 }
 
-/** How many tokens the last request took, its answer included. */
+/** How many tokens the request of a line took, its answer included. */
 function tokensOf(entry: Entry): number {
   const usage: unknown = entry.type === "assistant" ? entry.message.usage : undefined;
   if (!isJsonObject(usage)) return 0;
@@ -181,13 +180,13 @@ function tokensOf(entry: Entry): number {
   ].reduce<number>((sum, count) => sum + (typeof count === "number" ? count : 0), 0);
 }
 
-/** Most characters of a command, a pattern, an address or a question. */
-const LONGEST = 50;
+/** Most characters of a command, a pattern, a URL or a query in an activity. */
+const MAX_DETAIL = 50;
 
-/** What a call does, as Claude Code words it; undefined where that has no words for it. */
+/** What a call does, in Claude Code's words; undefined for other tools. */
 function activityOf(
   { name, input }: ContentBlock,
-  folders: Pick<SubagentsLine, "cwd" | "home">,
+  folders: Pick<ProgressLine, "cwd" | "home">,
 ): string | undefined {
   const given = isJsonObject(input) ? input : {};
   const worded = (words: string, what: string | undefined) =>
@@ -227,13 +226,15 @@ function text(given: JsonObject, field: string): string | undefined {
 }
 
 function shortened(value: string | undefined): string | undefined {
-  return value === undefined || value.length <= LONGEST ? value : `${value.slice(0, LONGEST - 1)}…`;
+  return value === undefined || value.length <= MAX_DETAIL
+    ? value
+    : `${value.slice(0, MAX_DETAIL - 1)}…`;
 }
 
-/** A path from the working directory, or from the user's home. */
+/** A path relative to the working directory, or to the user's home. */
 function shownPath(
   path: string | undefined,
-  { cwd, home }: Pick<SubagentsLine, "cwd" | "home">,
+  { cwd, home }: Pick<ProgressLine, "cwd" | "home">,
 ): string | undefined {
   if (path === undefined) return undefined;
   if (path.startsWith(`${cwd}/`)) return path.slice(cwd.length + 1);

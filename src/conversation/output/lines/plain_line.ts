@@ -1,6 +1,6 @@
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import { hookRemarks } from "../frames/hook_frames.ts";
-import { taskFramesOfEntry } from "../frames/task_ends.ts";
+import { updateTasks } from "../frames/task_ends.ts";
 import { endWritten, tellAnswerLine, tellBeforeUser } from "../live/live_answers.ts";
 import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
@@ -97,7 +97,7 @@ function emitLineFrames(step: OutputStep, entry: Entry, prompt: UserEntry | unde
   emitPlanMode(step, entry);
   if (!isToldToBeStopped(step.state, entry)) {
     const { tasks } = step.state;
-    emitTasks(step, (context) => taskFramesOfEntry(tasks, entry, context));
+    emitTasks(step, (context) => updateTasks(tasks, entry, context));
   }
   if (!isAddedToPrompt(entry, prompt)) emitEntry(step, entry);
   emitTypedCompaction(step, entry);

@@ -1,4 +1,4 @@
-import { endOfCall } from "../frames/task_ends.ts";
+import { endCall } from "../frames/task_ends.ts";
 import { startTask, type Task } from "../frames/tasks.ts";
 import {
   asOldOutput,
@@ -107,7 +107,7 @@ function emitHookedReturn(
     step.update({ hooked: [...step.state.hooked, task] });
     return;
   }
-  emitTasks(step, (context) => endOfCall(step.state.tasks, task, context));
+  emitTasks(step, (context) => endCall(step.state.tasks, task, context));
 }
 
 /** Forgets that a hook reported the start of a subagent: lines of its transcript have been read, which name its call. */

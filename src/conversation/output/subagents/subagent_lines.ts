@@ -7,8 +7,8 @@ import {
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import type { SubagentContext } from "../frames/frame_context.ts";
 import { isOfAgent, isOfTask } from "../frames/user_frames.ts";
-import { nestedTask, wakened } from "../frames/task_ends.ts";
-import { startTask, type Task, tellProgress } from "../frames/tasks.ts";
+import { updateNestedTasks, wokenTask } from "../frames/task_ends.ts";
+import { startTask, type Task, trackProgress } from "../frames/tasks.ts";
 import {
   isSkillText,
   mayBeFork,
@@ -99,7 +99,7 @@ function emitCalledLine(step: OutputStep, called: CalledLine): void {
   endReturnedShellCalls(step, entry);
   runOldOutput(step, (state) => tellHookEnd(state, entry));
   emitSkillResult(step, entry);
-  emitTasks(step, (context) => nestedTask(step.state.tasks, entry, context));
+  emitTasks(step, (context) => updateNestedTasks(step.state.tasks, entry, context));
   // `claude -p` reports the progress before the frame of the call where the turn waits for the subagent, and after it otherwise.
   if (!background) emitProgress(step, called);
   emitWords(step, called, background);
@@ -115,7 +115,7 @@ function emitSubagentStart(step: OutputStep, called: CalledLine): boolean {
   // The end of a shell in the background wakes the subagent that started it, even if the subagent was over.
   const woken = task !== undefined && !tasks.has(agentId) && entry.type === "user" &&
       isOfTask(entry.origin)
-    ? wakened(task, entry.timestamp ?? "")
+    ? wokenTask(task, entry.timestamp ?? "")
     : undefined;
   const isWoken = woken !== undefined || (task !== undefined && task.toolUseId !== toolUseId);
   const background = isWoken || isInBackground(step.state, called);
@@ -200,7 +200,7 @@ function emitProgress(
   const { cwd, home } = step.state.options;
   emitTasks(
     step,
-    (context) => tellProgress(step.state.tasks, { agentId, entry, cwd, home }, context),
+    (context) => trackProgress(step.state.tasks, { agentId, entry, cwd, home }, context),
   );
 }
 
