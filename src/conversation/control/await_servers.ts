@@ -1,100 +1,117 @@
+import type { ControlStep } from "./control_step.ts";
+import { deliverNext } from "./deliver.ts";
+import { deadline } from "./effect.ts";
 import type { JsonObject } from "../../json_object.ts";
-import { handToChild } from "./deliver.ts";
 import type { SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
 
-/** `claude -p` waits for about 2 s. */
+/** How long `claude -p` waits for servers: about 2 s. */
 const CONNECT_MS = 2000;
 /**
- * How much longer servers are waited for that are bridged to this program, whose tools `claude -p` has at once, and which
- * here only take time on a busy machine; and those that `claude -p` waits for as long as they may take to connect.
+ * How much longer the first request waits for two kinds of servers: those that are bridged to this program, whose tools
+ * `claude -p` has at once and which only take time here on a busy machine; and those that `claude -p` waits for as long as
+ * they take to connect.
  */
 const LONGER_MS = 28_000;
 /**
- * Time until a connected server's tools are part of the next request, in milliseconds: the child notes them with a timer
+ * Time until a connected server's tools are part of the next request, in milliseconds: the child records them with a timer
  * of 16 ms, which a busy machine delays.
  */
 const SETTLE_MS = 200;
-/** The same where the child can be asked whether its timers have had their turn. */
+/** The same where the child can be asked whether its timers have run. */
 const ASKED_SETTLE_MS = 40;
-/** How often it is asked: by its answer it has read the question, and by that to the next one it has run its timers. */
+/** How often the child is pinged: its first answer shows that it has read the ping, the next one that timers have run. */
 const PINGS = 2;
-/** How long it may take to answer, in milliseconds. */
+/** How long the answer to a ping may take, in milliseconds. */
 const PONG_MS = 5000;
-/** The id of what it is asked, which no server of a caller's has. */
+/** The id of the ping, which no server of a caller's has. */
 const PING_ID = "claude-print-ping";
 
 /**
- * Holds the first request back until the MCP servers are connected, as `claude -p` does: the interactive Claude Code
- * sends it without them.
+ * Delays the first request until the MCP servers are connected, as `claude -p` does: the interactive Claude Code sends it
+ * without them.
+ *
+ * @param hookId the SessionStart hook that delays the request until it is answered
  */
-export function holdForServers(state: SessionState, id: string): Step {
-  return act({ ...state, held: { id, overdue: false }, introduced: true }, [
-    deadline("servers", CONNECT_MS),
-  ]);
+export function awaitServers(step: ControlStep, hookId: string): void {
+  step.update({ held: { id: hookId, overdue: false }, introduced: true });
+  step.emit(deadline("servers", CONNECT_MS));
 }
 
-/** The child connects to its servers. */
+/** Records how many servers the child has connected to. */
 export function onServers(
-  before: SessionState,
+  step: ControlStep,
   { begun, done, settled = {} }: {
     readonly begun: number;
     readonly done: number;
     readonly settled?: SessionState["settled"];
   },
-): Step {
-  const { held, options: { mcpServers = 0 } } = before;
-  if (held === undefined) return stay({ ...before, settled });
-  const state = { ...before, settled, held: { ...held, connecting: begun > done } };
+): void {
+  const { held, options: { mcpServers = 0 } } = step.state;
+  step.update({ settled });
+  if (held === undefined) return;
+  step.update({ held: { ...held, connecting: begun > done } });
   const isDone = begun >= mcpServers && done >= begun;
-  const settleMs = toPing(state) === undefined ? SETTLE_MS : ASKED_SETTLE_MS;
-  return isDone || (held.overdue && !isAwaiting(state))
-    ? act(state, [deadline("servers", settleMs)])
-    : stay(state);
+  const settleMs = serverToPing(step.state) === undefined ? SETTLE_MS : ASKED_SETTLE_MS;
+  if (isDone || (held.overdue && !isAwaiting(step.state))) {
+    step.emit(deadline("servers", settleMs));
+  }
 }
 
-/** The servers are there, or have had their time. */
-export function releaseHeld(state: SessionState): Step {
-  const { held, ...rest } = state;
-  // The hook that would wait for them never came: a message does not wait for it any longer.
+/** Lets the child make its first request, unless it waits longer for some servers or has to be pinged first. */
+export function releaseFirstRequest(step: ControlStep): void {
+  const { held, introduced } = step.state;
   if (held === undefined) {
-    return state.introduced ? stay(state) : handToChild({ ...state, introduced: true });
+    if (introduced) return;
+    // The hook that would wait for the servers never came: messages do not wait for it any longer.
+    step.update({ introduced: true });
+    deliverNext(step);
+    return;
   }
-  if (!held.overdue && isAwaiting(state)) {
-    return act({ ...state, held: { ...held, overdue: true } }, [deadline("servers", LONGER_MS)]);
+  if (!held.overdue && isAwaiting(step.state)) {
+    step.update({ held: { ...held, overdue: true } });
+    step.emit(deadline("servers", LONGER_MS));
+    return;
   }
-  if (held.pings === undefined && toPing(state) !== undefined) return ping(state);
-  const next = handToChild(rest);
-  return act(next.state, [{ type: "answer", id: held.id }, ...next.effects]);
+  if (held.pings === undefined && serverToPing(step.state) !== undefined) {
+    ping(step);
+    return;
+  }
+  step.update({ held: undefined });
+  step.emit({ type: "answer", id: held.id });
+  deliverNext(step);
 }
 
-/** The child answers what it was asked with {@linkcode ping}. */
-export function onPong(state: SessionState): Step {
-  const pings = state.held?.pings;
-  if (pings === undefined) return stay(state);
-  if (pings < PINGS) return ping(state);
-  const released = releaseHeld(state);
-  return act(released.state, [deadline("servers"), ...released.effects]);
+/** Receives the child's answer to a ping. */
+export function onPong(step: ControlStep): void {
+  const pings = step.state.held?.pings;
+  if (pings === undefined) return;
+  if (pings < PINGS) {
+    ping(step);
+    return;
+  }
+  step.emit(deadline("servers"));
+  releaseFirstRequest(step);
 }
 
-/** Whether the child answers what it was asked here, and not by a server of the caller's. */
+/** Whether a message answers our ping, and not a request of a server of the caller's. */
 export function isPong({ id, method }: JsonObject): boolean {
   return id === PING_ID && method === undefined;
 }
 
-/** Asks the child for a sign of life in the name of a server, as MCP has it: who gives one has run its timers. */
-function ping(state: SessionState): Step {
-  const { held } = state;
-  const server = toPing(state);
-  if (held === undefined || server === undefined) return stay(state);
-  return act({ ...state, held: { ...held, pings: (held.pings ?? 0) + 1 } }, [
+/** Pings the child in the name of a server, as MCP allows: a child that answers has run its timers. */
+function ping(step: ControlStep): void {
+  const { held } = step.state;
+  const server = serverToPing(step.state);
+  if (held === undefined || server === undefined) return;
+  step.update({ held: { ...held, pings: (held.pings ?? 0) + 1 } });
+  step.emit(
     { type: "mcp-message", server, message: { jsonrpc: "2.0", id: PING_ID, method: "ping" } },
     deadline("servers", PONG_MS),
-  ]);
+  );
 }
 
-/** A connected server in whose name the child can be asked something: behind one for permissions there is a program. */
-function toPing(
+/** A connected server that is bridged to this program, other than the prompt tool's: that one is a program of its own. */
+function serverToPing(
   { options: { bridged = [], caller }, settled }: SessionState,
 ): string | undefined {
   return bridged.find((name) =>
@@ -103,10 +120,12 @@ function toPing(
 }
 
 /**
- * Whether servers have yet to connect that are bridged to this program, or that are waited for as long as that takes: one of
- * these may never begin to, where a policy forbids it.
+ * Whether a server has yet to connect that is bridged to this program, or that the first request waits for as long as it
+ * takes: one of the latter may never begin to, where a policy forbids it.
  */
-function isAwaiting({ options: { bridged = [], awaited = [] }, settled, held }: SessionState) {
+function isAwaiting(
+  { options: { bridged = [], awaited = [] }, settled, held }: SessionState,
+): boolean {
   const names = held?.connecting === true ? [...bridged, ...awaited] : bridged;
   return names.some((name) => !Object.hasOwn(settled, name));
 }

@@ -1,12 +1,12 @@
 import { awaitBackground, backgroundTasksOf } from "./background_wait.ts";
-import { began } from "./begin_turn.ts";
+import { beginTurn } from "./begin_turn.ts";
+import type { ControlStep } from "./control_step.ts";
 import { restWithTasks } from "./deliver.ts";
 import type { HookPayload } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
-import { act, stay, type Step } from "./step.ts";
-import { overWhenPriced } from "./wait_times.ts";
+import { costDeadline } from "./wait_times.ts";
 
-/** A Stop with the subagents that are at work again and that it does not name: they were woken as its hook began to run. */
+/** Adds to a Stop the subagents that are at work again and that it does not name: they woke as its hook began to run. */
 export function withWoken({ childQueue: { woken } }: SessionState, stop: HookPayload): HookPayload {
   const tasks = backgroundTasksOf(stop);
   const others = woken.difference(new Set(tasks.map(({ id }) => id)));
@@ -16,23 +16,15 @@ export function withWoken({ childQueue: { woken } }: SessionState, stop: HookPay
   };
 }
 
-/** A Stop with tasks in the background: another turn follows, and another Stop. */
-export function onBackgroundStop(state: SessionState, stop: HookPayload): Step {
-  const { unasked } = state;
-  const late = state.late || (unasked && isFirstStop(stop));
+/** Receives a Stop with tasks in the background: another turn follows, and another Stop. */
+export function onBackgroundStop(step: ControlStep, stop: HookPayload): void {
+  const { unasked, summed } = step.state;
+  const late = step.state.late || (unasked && isFirstStop(stop));
+  step.update({ background: true, backgroundStop: stop, requests: 0, unasked: true, late });
   // A task in the background starts a turn of its own.
-  const working = began({
-    ...state,
-    background: true,
-    backgroundStop: stop,
-    requests: 0,
-    unasked: true,
-    late,
-  });
-  // On a busy machine the transcript may tell the end of the turn first.
-  const isTold = state.summed && !unasked && !late;
-  const resting = isTold ? restWithTasks(working.state) : stay(working.state);
-  return act(resting.state, [...working.effects, ...resting.effects]);
+  beginTurn(step);
+  // On a busy machine the transcript may hold the end of the turn before the Stop hook runs.
+  if (summed && !unasked && !late) restWithTasks(step);
 }
 
 /** Whether no Stop hook has made the turn go on before. */
@@ -40,25 +32,22 @@ export function isFirstStop(stop: HookPayload): boolean {
   return stop["stop_hook_active"] !== true;
 }
 
-/** The end of its shell has a subagent at work again: it is waited for as if the last Stop had named it. */
-export function onWoken(state: SessionState): Step {
-  const { phase, stop, backgroundStop, stopHook, background, waits, turns } = state;
+/** Waits for a subagent that is at work again because its shell has ended, as if the last Stop had named it. */
+export function onSubagentWoken(step: ControlStep): void {
+  const { phase, stop, backgroundStop, stopHook, background, waits, turns } = step.state;
   if (background && backgroundStop !== undefined) {
-    const next = { ...state, backgroundStop: withWoken(state, backgroundStop) };
-    return waits ? awaitBackground(next) : stay(next);
+    step.update({ backgroundStop: withWoken(step.state, backgroundStop) });
+    if (waits) awaitBackground(step);
+    return;
   }
   if (phase === "settling" && stop !== undefined) {
-    const next = onBackgroundStop(state, withWoken(state, stop));
-    // Its hook is still answered once its price is known.
-    return stopHook === undefined ? next : act(next.state, [...next.effects, overWhenPriced()]);
+    onBackgroundStop(step, withWoken(step.state, stop));
+    // Its hook is still answered once the cost is known.
+    if (stopHook !== undefined) step.emit(costDeadline());
+    return;
   }
-  if (phase !== "resting" || turns === 0) return stay(state);
-  const working = began({
-    ...state,
-    background: true,
-    backgroundStop: withWoken(state, {}),
-    unasked: true,
-  });
-  const resting = restWithTasks(working.state);
-  return act(resting.state, [...working.effects, ...resting.effects]);
+  if (phase !== "resting" || turns === 0) return;
+  step.update({ background: true, backgroundStop: withWoken(step.state, {}), unasked: true });
+  beginTurn(step);
+  restWithTasks(step);
 }

@@ -1,7 +1,7 @@
 import type { HookPayload } from "./input.ts";
 import { isJsonObject } from "../../json_object.ts";
-import type { SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
+import type { ControlStep } from "./control_step.ts";
+import { deadline } from "./effect.ts";
 
 /** How long `claude -p` waits for subagents in the background after the last turn, unless told otherwise. */
 const DEFAULT_BACKGROUND_CEILING_MS = 600_000;
@@ -40,16 +40,13 @@ export function backgroundWaitMs(
  * Bounds the wait for tasks in the background after a turn, once there are no further messages: before that `claude -p`
  * lets them run.
  */
-export function awaitBackground(state: SessionState): Step {
-  const { backgroundStop, waits, options } = state;
-  if (state.open || !waits || backgroundStop === undefined) return stay(state);
+export function awaitBackground(step: ControlStep): void {
+  const { open, backgroundStop, waits, options, shellLimitMs } = step.state;
+  if (open || !waits || backgroundStop === undefined) return;
   const tasks = backgroundTasksOf(backgroundStop);
-  const waitMs = tasks.length === 0 ? 0 : backgroundWaitMs({
-    tasks,
-    ceilingMs: options.backgroundCeilingMs ?? DEFAULT_BACKGROUND_CEILING_MS,
-    shellLimitMs: state.shellLimitMs,
-  });
-  return act(state, [deadline("background", waitMs)]);
+  const ceilingMs = options.backgroundCeilingMs ?? DEFAULT_BACKGROUND_CEILING_MS;
+  const waitMs = tasks.length === 0 ? 0 : backgroundWaitMs({ tasks, ceilingMs, shellLimitMs });
+  step.emit(deadline("background", waitMs));
 }
 
 /** Whether nothing but shells runs in the background. */

@@ -1,37 +1,44 @@
-import { abortIfStopped, isTaken, onStoppable, untilLost } from "./stop_turn.ts";
-import type { Effect } from "./effect.ts";
-import { ENTER } from "../terminal/paste.ts";
-import type { OpenSession, SessionState } from "./session_state.ts";
-import { lookWhenQuiet } from "./wait_times.ts";
-import { act, andThen, deadline, stay, type Step } from "./step.ts";
+import { changePhase, type ControlStep } from "./control_step.ts";
+import { deadline } from "./effect.ts";
+import {
+  abortIfStopped,
+  boundLostPrompt,
+  isPromptTaken,
+  pressEscapeOnceStoppable,
+} from "./stop_turn.ts";
 import { takeFirst } from "./taken_prompts.ts";
+import { ENTER } from "../terminal/paste.ts";
+import type { SessionState } from "./session_state.ts";
+import { lookDeadline } from "./wait_times.ts";
 
-/** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
+/** Time after which Enter is pressed again if UserPromptSubmit has not come; one Enter too many is harmless. */
 const ENTER_AGAIN_MS = 600;
 
 /** How long a paste may stay unseen before the screen is looked at. */
 const ECHO_MS = 3000;
 
-/** The child can take a prompt: what is awaited now is that it does. */
-export function ready(state: SessionState): Step {
-  return act({ ...state, ready: true }, [deadline("start"), ...extendDelivery(state)]);
+/** Records that the child can take a prompt, and bounds the time until it does. */
+export function markReady(step: ControlStep): void {
+  step.update({ ready: true });
+  step.emit(deadline("start"));
+  extendDelivery(step);
 }
 
-/** A dialog that is on its way out gives the rest of the start its whole time again. */
-export function extendStart(state: SessionState): readonly Effect[] {
-  return isWaiting(state) && !state.ready
-    ? [deadline("start", state.options.startTimeoutMs)]
-    : extendDelivery(state);
+/** Gives the rest of the start its whole time again, because a dialog is about to close. */
+export function extendStart(step: ControlStep): void {
+  const { ready, options } = step.state;
+  if (isBeforeTurn(step.state) && !ready) step.emit(deadline("start", options.startTimeoutMs));
+  else extendDelivery(step);
 }
 
-function extendDelivery(state: SessionState): readonly Effect[] {
-  return isWaiting(state) && state.queue.length + state.sent.length > 0
-    ? [deadline("delivery", state.options.deliveryTimeoutMs)]
-    : [];
+function extendDelivery(step: ControlStep): void {
+  const { queue, sent, options } = step.state;
+  if (isBeforeTurn(step.state) && queue.length + sent.length > 0) {
+    step.emit(deadline("delivery", options.deliveryTimeoutMs));
+  }
 }
 
-/** Whether the turn has not begun yet. */
-function isWaiting({ phase }: SessionState): boolean {
+function isBeforeTurn({ phase }: SessionState): boolean {
   return phase === "starting" || phase === "pasted" || phase === "entered";
 }
 
@@ -43,88 +50,90 @@ export function isSubmitted(state: SessionState): boolean {
     sent.some(({ way }) => way === "stdin");
 }
 
-/** Whether a turn that begins now is that of a prompt which has waited for its time: nobody has handed one over. */
+/** Whether a turn that begins now is that of a wake-up: the caller has sent no message for it. */
 function wakesItself({ phase, wakeup, woken, noticed }: SessionState): boolean {
   return phase === "resting" && !noticed && (wakeup !== undefined || woken);
 }
 
-/** A paste is looked for in what the terminal shows, and now and then on the whole screen. */
-export function awaitEcho(state: SessionState): Step {
-  return act(state, [deadline("echo", ECHO_MS)]);
+/** Has the screen looked at if the terminal's output does not show a paste in time. */
+export function awaitEcho(step: ControlStep): void {
+  step.emit(deadline("echo", ECHO_MS));
 }
 
-/** The text stands in the input box: it goes off. */
-export function enter(state: OpenSession): Step {
-  const entered = act({ ...state, phase: "entered", entersAgain: false }, [
-    { type: "write", bytes: ENTER },
-    deadline("echo"),
-    deadline("enter", ENTER_AGAIN_MS),
-    ...extendDelivery(state),
-    { type: "trace", text: "Enter pressed" },
-  ]);
-  return andThen(entered, abortIfStopped);
+/** Sends off the text that stands in the input box. */
+export function pressEnter(step: ControlStep): void {
+  step.emit({ type: "write", bytes: ENTER }, deadline("echo"), deadline("enter", ENTER_AGAIN_MS));
+  extendDelivery(step);
+  step.emit({ type: "trace", text: "Enter pressed" });
+  changePhase(step, { phase: "entered", entersAgain: false });
+  abortIfStopped(step);
 }
 
-/** Enter may be pressed once more, unless the screen shows that it would answer something. */
-export function enterAgainUnlessAsked(state: SessionState): Step {
-  if (state.phase !== "entered") return stay(state);
-  return act({ ...state, entersAgain: true }, [{ type: "look" }]);
+/** Looks at the screen before Enter is pressed once more: Enter must not answer a question there. */
+export function lookBeforeEnter(step: ControlStep): void {
+  if (step.state.phase !== "entered") return;
+  step.update({ entersAgain: true });
+  step.emit({ type: "look" });
 }
 
 /**
- * What a screen leads to that was looked at because Enter was not enough: if it asks nothing, Enter once more, because the
- * first may have come before the input box took keys.
+ * Presses Enter once more after a look for `lookBeforeEnter`, if the screen asks nothing: the first Enter may have come
+ * before the input box took keys.
  */
-export function afterLook({ state, effects }: Step, { asks }: { readonly asks: boolean }): Step {
-  if (state.phase !== "entered" || !state.entersAgain) return { state, effects };
-  return act({ ...state, entersAgain: false }, [
-    ...effects,
-    ...(asks ? [] : [
-      { type: "write", bytes: ENTER } as const,
-      { type: "trace", text: "Enter pressed again" } as const,
-    ]),
-    deadline("enter", ENTER_AGAIN_MS),
-  ]);
+export function enterAfterLook(step: ControlStep, { asks }: { readonly asks: boolean }): void {
+  const { state } = step;
+  if (state.phase !== "entered" || !state.entersAgain) return;
+  step.update({ entersAgain: false });
+  if (!asks) {
+    step.emit({ type: "write", bytes: ENTER }, { type: "trace", text: "Enter pressed again" });
+  }
+  step.emit(deadline("enter", ENTER_AGAIN_MS));
 }
 
-/** The turn is under way; from `settling` too, when another Stop hook made the assistant go on. */
-export function began(state: SessionState): Step {
-  if (state.phase === "working" || state.ending !== undefined) return stay(state);
-  if (state.phase === "aborting") {
-    return isTaken(state) ? stay(state) : onStoppable(takeFirst(state));
+/** Records that the turn is under way; from `settling` too, when another Stop hook makes the assistant go on. */
+export function beginTurn(step: ControlStep): void {
+  const { phase, ending, noticed, wakeup } = step.state;
+  if (phase === "working" || ending !== undefined) return;
+  if (phase === "aborting") {
+    if (isPromptTaken(step.state)) return;
+    takeFirst(step);
+    pressEscapeOnceStoppable(step);
+    return;
   }
-  const { wakeup, options } = state;
-  const isWoken = wakesItself(state);
-  const isOwn = isWoken || (state.phase === "resting" && state.noticed);
-  const next: SessionState = {
-    ...takeFirst<OpenSession>(state),
+  const isWoken = wakesItself(step.state);
+  takeFirst(step);
+  changePhase(step, { phase: "working" });
+  step.update({
     wakeup: wakeup && { at: wakeup.at },
-    woken: state.woken || isWoken,
-    phase: "working",
+    woken: step.state.woken || isWoken,
     ready: true,
     completed: false,
     waits: false,
-    childQueue: { ...state.childQueue, leftAt: undefined },
+    childQueue: { ...step.state.childQueue, leftAt: undefined },
     priced: false,
     stop: undefined,
     failure: undefined,
     limited: undefined,
-  };
-  return act(next, [
+  });
+  emitTurnDeadlines(step, { isOwn: isWoken || (phase === "resting" && noticed) });
+}
+
+/** @param options.isOwn whether the child has begun the turn without a message */
+function emitTurnDeadlines(step: ControlStep, { isOwn }: { readonly isOwn: boolean }): void {
+  const { options, status, isBounded } = step.state;
+  step.emit(
     deadline("start"),
     deadline("delivery"),
-    // The line that tells of the turn may be read after a dialog that stands in it.
-    state.status?.status === "waiting" ? lookWhenQuiet() : deadline("look"),
+    // The line that tells of the turn may be read after a dialog of the turn has opened.
+    status?.status === "waiting" ? lookDeadline() : deadline("look"),
     deadline("echo"),
     deadline("enter"),
     deadline("rendezvous"),
-    untilLost(next),
-    deadline("drain"),
-    deadline("cost"),
-    ...(isOwn ? [deadline("background")] : []),
-    // Nobody has handed over a message with which the time of the turn would have begun.
-    ...(isOwn && options.conversation && !state.isBounded
-      ? [deadline("timeout", options.timeoutMs)]
-      : []),
-  ]);
+  );
+  boundLostPrompt(step);
+  step.emit(deadline("drain"), deadline("cost"));
+  if (!isOwn) return;
+  step.emit(deadline("background"));
+  // The time of other turns begins when their message is handed over.
+  if (options.conversation && !isBounded) step.emit(deadline("timeout", options.timeoutMs));
 }

@@ -1,12 +1,13 @@
-import { abortIfStopped, cancelStop } from "./stop_turn.ts";
+import { abortIfStopped, cancelAbort } from "./stop_turn.ts";
 import { awaitBackground } from "./background_wait.ts";
-import { awaitEcho, enter } from "./begin_turn.ts";
+import { awaitEcho, pressEnter } from "./begin_turn.ts";
+import { changePhase, type ControlStep } from "./control_step.ts";
 import { isFollowed } from "./follow_ups.ts";
 import { changed, hasBegun } from "../protocol/answering.ts";
 import { askCommand, COMMAND, needsNewChild } from "../protocol/requests/asked_command.ts";
 import { CHOOSING } from "../protocol/requests/choosing_model.ts";
 import { changesServers } from "../protocol/servers.ts";
-import { end } from "./end_session.ts";
+import { endSession } from "./end_session.ts";
 import {
   type CarriedOut,
   contextIn,
@@ -18,22 +19,16 @@ import {
   ticketsOf,
 } from "./message.ts";
 import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "../terminal/paste.ts";
-import type { ChildChanges, Effect } from "./effect.ts";
+import { type ChildChanges, deadline, type Effect } from "./effect.ts";
 import { imageSuffix } from "../../claude/wire/caller_line.ts";
-import {
-  isLast,
-  isOverspent,
-  type OpenSession,
-  type PastedSession,
-  type SessionState,
-} from "./session_state.ts";
-import { act, andThen, deadline, stay, type Step } from "./step.ts";
-import { overWhenFollowed } from "./wait_times.ts";
+import { isLast, isOverspent, type SessionState } from "./session_state.ts";
+import { runOld } from "./step.ts";
+import { followUpDeadline } from "./wait_times.ts";
 
-/** How long a child with an input box may take to open its rendezvous socket: 2.1.330 do so before it. */
+/** How long a child with an input box may take to open its rendezvous socket: 2.1.330 opens the socket first. */
 const RENDEZVOUS_MS = 10_000;
 
-/** How long a child that is to be another one waits for further changes: callers choose mode and model one after the other. */
+/** How long a change that takes another child waits for further changes: callers choose mode and model in a row. */
 const RENEWAL_MS = 200;
 
 /** How long the SessionStart hook may take to run in a child that can take a message. */
@@ -42,86 +37,115 @@ const HOLD_MS = 5000;
 /**
  * Hands the next message to the child, if it is its time, and ends a conversation in which there is nothing left to do.
  *
- * While a turn is under way the child keeps a queue of its own, as `claude -p` does: what comes in time becomes a part
- * of the turn, the rest is the next one, all together. What goes in another way than by the socket waits until the
- * child rests, and so does what shall come after everything else.
+ * While a turn is under way the child keeps a queue of its own, as `claude -p` does: a message that comes in time becomes a
+ * part of the turn, the others are the next turn, all together. A message that does not go to the socket waits until the
+ * child rests, and so does one that shall come after everything else.
  */
-export function handToChild(state: SessionState): Step {
-  if (state.ending !== undefined || isPreparing(state)) return stay(state);
-  const [next, ...queue] = state.queue;
+export function deliverNext(step: ControlStep): void {
+  if (step.state.ending !== undefined || isPreparing(step.state)) return;
+  const [next, ...queue] = step.state.queue;
   if (next === undefined) {
-    if (isRenewedEarly(state)) return act(state, [deadline("renewal", RENEWAL_MS)]);
-    if (state.phase !== "resting" || !isLast(state) || state.wakeup?.awaited) return stay(state);
-    return isFollowed(state)
-      ? act(state, [overWhenFollowed(state)])
-      : end(state, { kind: "closed" });
+    closeAtRest(step);
+    return;
   }
-  const atRest = isAtRest(state);
-  if (isOverspent(state) && next.way !== undefined) {
-    return atRest ? handToChild({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
+  const atRest = isAtRest(step.state);
+  if (isOverspent(step.state) && next.way !== undefined) {
+    if (!atRest) return;
+    step.update({ queue: [unaffordable(next), ...queue] });
+    deliverNext(step);
+    return;
   }
-  const changes = changesFor(state, next);
+  const changes = changesFor(step.state, next);
   if (changes !== undefined && (next.way !== undefined || next.hasContext)) {
     const { hasContext: _, ...message } = next;
-    const untaken = { ...state, queue: [message, ...queue] };
-    return atRest ? renew(state, { changes, untaken }) : stay(state);
+    if (atRest) renew(step, { changes, queue: [message, ...queue] });
+    return;
   }
   switch (next.way) {
-    case undefined: {
-      if (!atRest) return stay(state);
-      if (next.settled.kind === "asked") {
-        return changes !== undefined && needsNewChild(changes) && !next.settled.clears
-          ? renew(state, { changes })
-          : askCommand(state, next);
-      }
-      if (!hasIntroduced(state)) return act(state, [deadline("servers", HOLD_MS)]);
-      const ending = { kind: "settled", message: next } as const;
-      const { begun, changes: noted } = carriedOutBy(next);
-      const after = begun === undefined
-        ? handToChild(
-          noted === undefined ? { ...state, queue } : changed({ ...state, queue }, noted),
-        )
-        : end({ ...state, queue }, { kind: "renewed", changes: { ...changes, begun } });
-      const tickets = ticketsOf([next]);
-      return act(after.state, [
-        { type: "turn", ending, recorded: true, tickets },
-        ...after.effects,
-      ]);
-    }
-    case "stdin": {
-      const further = handToChild({ ...state, queue, sent: [...state.sent, next] });
-      return act(further.state, [...turnLimit(state), ...further.effects]);
-    }
+    case undefined:
+      if (atRest) settleNext(step, { message: next, changes });
+      return;
+    case "stdin":
+      step.update({ queue, sent: [...step.state.sent, next] });
+      boundTurn(step);
+      deliverNext(step);
+      return;
     case "paste":
-      return atRest ? paste({ ...state, queue }, next) : stay(state);
-    case "rendezvous": {
-      if (atRest) return send(state);
-      const joins = state.phase === "working" && !state.waits && next.command === undefined &&
-        next.priority !== "later" && state.stopsAfter === undefined;
-      if (!joins) return stay(state);
-      // What has come before the turn began is the child's together, as `claude -p` has it in one turn.
-      const further = handToChild({ ...state, queue, sent: [...state.sent, next] });
-      return act(further.state, [deliver(next), ...further.effects]);
-    }
+      if (atRest) pasteNext(step, next);
+      return;
+    case "rendezvous":
+      if (atRest) sendNext(step, next);
+      else joinTurn(step, next);
+      return;
   }
 }
 
+/** Ends a conversation whose child rests and in which nothing is left to do, or replaces a child that has to change. */
+function closeAtRest(step: ControlStep): void {
+  const { phase, wakeup } = step.state;
+  if (isRenewedEarly(step.state)) {
+    step.emit(deadline("renewal", RENEWAL_MS));
+  } else if (phase === "resting" && isLast(step.state) && !wakeup?.awaited) {
+    if (isFollowed(step.state)) step.emit(followUpDeadline(step.state));
+    else endSession(step, { kind: "closed" });
+  }
+}
+
+/** Answers a message that takes no child, or has a headless Claude Code carry it out. */
+function settleNext(
+  step: ControlStep,
+  { message, changes }: {
+    readonly message: SettledMessage;
+    readonly changes: ChildChanges | undefined;
+  },
+): void {
+  if (message.settled.kind === "asked") {
+    if (changes !== undefined && needsNewChild(changes) && !message.settled.clears) {
+      renew(step, { changes });
+    } else {
+      runOld(step, (state) => askCommand(state, message));
+    }
+    return;
+  }
+  if (!hasIntroduced(step.state)) {
+    step.emit(deadline("servers", HOLD_MS));
+    return;
+  }
+  step.emit({
+    type: "turn",
+    ending: { kind: "settled", message },
+    recorded: true,
+    tickets: ticketsOf([message]),
+  });
+  step.update({ queue: step.state.queue.slice(1) });
+  const { begun, changes: noted } = carriedOutBy(message);
+  if (begun !== undefined) {
+    endSession(step, { kind: "renewed", changes: { ...changes, begun } });
+    return;
+  }
+  if (noted !== undefined) step.update(changed(step.state, noted));
+  deliverNext(step);
+}
+
 /**
- * Replaces a child that rests, unless it is about to go on with what is in its queue: the turn of that comes first.
+ * Replaces a child that rests, unless it is about to go on with a prompt in its queue: that turn comes first.
  *
- * @param options.untaken the state that the next child goes on with
+ * @param options.queue the messages for the next child, where these are not the ones that wait
  */
 function renew(
-  state: SessionState,
-  { changes, untaken = state }: {
+  step: ControlStep,
+  { changes, queue }: {
     readonly changes: ChildChanges;
-    readonly untaken?: SessionState;
+    readonly queue?: SessionState["queue"];
   },
-): Step {
-  if (state.sent.length > 0) return stay(state);
-  return isFollowed(state)
-    ? act(state, [overWhenFollowed(state)])
-    : end(untaken, { kind: "renewed", changes });
+): void {
+  if (step.state.sent.length > 0) return;
+  if (isFollowed(step.state)) {
+    step.emit(followUpDeadline(step.state));
+    return;
+  }
+  if (queue !== undefined) step.update({ queue });
+  endSession(step, { kind: "renewed", changes });
 }
 
 /**
@@ -135,30 +159,29 @@ function isRenewedEarly(state: SessionState): boolean {
 }
 
 /** Replaces a child that has waited for further changes. */
-export function renewEarly(state: SessionState): Step {
-  return isRenewedEarly(state)
-    ? end(state, { kind: "renewed", changes: state.changes ?? {} })
-    : stay(state);
+export function renewEarly(step: ControlStep): void {
+  if (!isRenewedEarly(step.state)) return;
+  endSession(step, { kind: "renewed", changes: step.state.changes ?? {} });
 }
 
 /**
- * Hands over what shall come after everything else, once nothing else is left of a turn than the answer to its Stop
- * hook: as with `claude -p`, several such messages make one turn, and the child takes together what is in its queue.
- * One alone goes to a child that rests.
+ * Delivers all messages that shall come after everything else, once only the answer to the Stop hook is left of a turn: as
+ * with `claude -p`, several such messages make one turn, and the child takes together what is in its queue. A single one
+ * goes to a child that rests.
  */
-export function handTogether(state: SessionState): Step {
+export function deliverTogether(step: ControlStep): void {
+  const { phase, ending, sent, changes, options, queue } = step.state;
   if (
-    state.phase !== "settling" || state.ending !== undefined || state.sent.length > 0 ||
-    isFollowed(state) || isPreparing(state) || state.changes !== undefined ||
-    state.options.maxBudgetUsd !== undefined
-  ) return stay(state);
-  const together = state.queue.filter(mayWait).filter((message) => !isReadBy(state, message));
-  return together.length < Math.max(2, state.queue.length)
-    ? stay(state)
-    : act({ ...state, queue: [], sent: together }, together.map(deliver));
+    phase !== "settling" || ending !== undefined || sent.length > 0 || isFollowed(step.state) ||
+    isPreparing(step.state) || changes !== undefined || options.maxBudgetUsd !== undefined
+  ) return;
+  const together = queue.filter(mayWait).filter((message) => !isReadBy(step.state, message));
+  if (together.length < Math.max(2, queue.length)) return;
+  step.update({ queue: [], sent: together });
+  step.emit(...together.map(delivery));
 }
 
-/** What another child has to be started with for a message, if the one of now cannot have it. */
+/** What another child has to be started with for a message, if the present one cannot take it. */
 function changesFor(state: SessionState, message: Message): ChildChanges | undefined {
   const { changes } = isReadBy(state, message) ? changed(state, { readsNoMentions: true }) : state;
   const { options: { conversation, hasOnStdin }, turns, sent, taken } = state;
@@ -167,7 +190,7 @@ function changesFor(state: SessionState, message: Message): ChildChanges | undef
   return message.way === "stdin" && !isThere ? { ...changes, onStdin: message.text } : changes;
 }
 
-/** Whether the child of now would read files that a message mentions, and is not to. */
+/** Whether the present child would read files that a message mentions, and must not. */
 function isReadBy({ options }: SessionState, message: Message): boolean {
   return message.unread === true && message.way !== undefined && !options.readsNoMentions;
 }
@@ -178,9 +201,8 @@ function mayWait(message: Message): message is Prompt {
 }
 
 /**
- * Whether what the caller has asked for comes before any further turn: it is told of the Claude Code that it has
- * initialized, files that it wants back are back, model and MCP servers are those that it wants, and tasks that it wants stopped
- * have been.
+ * Whether a request of the caller's has to be carried out before any further turn: its initialization, a rewind of files,
+ * a choice of the model or of MCP servers, or the stop of a task.
  */
 function isPreparing({ consulted, stops }: SessionState): boolean {
   return stops.length > 0 ||
@@ -192,14 +214,14 @@ function isPreparing({ consulted, stops }: SessionState): boolean {
 const PREPARING = ["initialize", "rewind_files", CHOOSING, COMMAND];
 
 /**
- * Whether the child has told what is printed of it at the beginning of a turn that it knows nothing of. Its SessionStart
- * hook does so, which may be heard after it is idle.
+ * Whether the SessionStart hook has run, which tells what is printed at the beginning of a turn that the child knows nothing
+ * of. The hook may come after the child's idle status.
  */
 function hasIntroduced({ introduced, turns, options }: SessionState): boolean {
   return introduced || turns > 0 || options.hookless === true;
 }
 
-/** What a headless Claude Code has made of a message, if it has carried that out. */
+/** The answer of the headless Claude Code that has carried out a message, if one has. */
 function carriedOutBy({ settled }: SettledMessage): CarriedOut {
   return settled.kind === "local" ? settled.carried ?? {} : {};
 }
@@ -210,110 +232,130 @@ function unaffordable(prompt: Prompt): Message {
   return { ...message, settled: { kind: "unaffordable" } };
 }
 
-/** Whether the child waits for a message: nothing is under way but what runs in the background. */
+/** Whether the child waits for a message: nothing is under way but tasks in the background. */
 export function isAtRest({ phase, waits, status }: SessionState): boolean {
   return phase === "resting" || (phase === "working" && waits && status?.status !== "waiting");
 }
 
 /**
  * Lets a child whose turn is over, and which has tasks in the background, take the next message; without one, bounds
- * the wait for them.
+ * the wait for the tasks.
  */
-export function restWithTasks(state: SessionState): Step {
-  const waiting = andThen(
-    cancelStop(state),
-    (state) => awaitBackground({ ...state, waits: true }),
-  );
-  return andThen(waiting, handToChild);
+export function restWithTasks(step: ControlStep): void {
+  cancelAbort(step);
+  step.update({ waits: true });
+  awaitBackground(step);
+  deliverNext(step);
 }
 
-/** Pastes a prompt into the input box. */
-function paste(state: OpenSession, prompt: Prompt): Step {
-  const { sent } = state;
-  const parts = promptParts(prompt);
-  const begun = pastePart({ ...state, sent: [...sent, prompt], waits: false }, parts);
-  return act(begun.state, [...begun.effects, ...limits(state)]);
-}
-
-/** Pastes the first of the parts that are left; an image as the path of a file, which Claude Code reads. */
-function pastePart(state: OpenSession, parts: readonly PromptPart[]): Step {
-  const [part] = parts;
-  const pasted: PastedSession = { ...state, phase: "pasted", pasting: parts, echo: ECHO_START };
-  if (part === undefined) return enter(pasted);
-  const rest = [
-    deadline("look"),
-    ...awaitEcho(pasted).effects,
-    { type: "trace", text: `${part.kind === "text" ? "prompt" : "image"} pasted` } as const,
-  ];
-  if (part.kind === "text") {
-    return act(pasted, [{ type: "write", bytes: encodePaste(part.text) }, ...rest]);
-  }
-  const placed = state.images.placed + 1;
-  const path = `${state.options.imagesDir}/${placed}${imageSuffix(part.data)}`;
-  return act({ ...pasted, images: { ...state.images, placed } }, [
-    { type: "place-image", path, data: part.data },
-    { type: "write", bytes: encodePaste(path) },
-    ...rest,
-  ]);
+/** Pastes the next prompt into the input box. */
+function pasteNext(step: ControlStep, prompt: Prompt): void {
+  const { sent, queue } = step.state;
+  step.update({ queue: queue.slice(1), sent: [...sent, prompt], waits: false });
+  pasteFirst(step, promptParts(prompt));
+  boundDelivery(step);
 }
 
 /**
- * Looks for what was pasted last in what the terminal shows.
+ * Pastes the first of the parts that are left, an image as the path of a file, which Claude Code reads. Presses Enter if no
+ * part is left.
+ */
+function pasteFirst(step: ControlStep, parts: readonly PromptPart[]): void {
+  const [part] = parts;
+  changePhase(step, { phase: "pasted", pasting: parts, echo: ECHO_START });
+  if (part === undefined) {
+    pressEnter(step);
+    return;
+  }
+  let text: string;
+  if (part.kind === "text") {
+    text = part.text;
+  } else {
+    const { images, options: { imagesDir } } = step.state;
+    const placed = images.placed + 1;
+    text = `${imagesDir}/${placed}${imageSuffix(part.data)}`;
+    step.update({ images: { ...images, placed } });
+    step.emit({ type: "place-image", path: text, data: part.data });
+  }
+  step.emit({ type: "write", bytes: encodePaste(text) }, deadline("look"));
+  awaitEcho(step);
+  step.emit({ type: "trace", text: `${part.kind === "text" ? "prompt" : "image"} pasted` });
+}
+
+/**
+ * Looks for the pasted part in visible text. Once it is there, pastes the next part or presses Enter.
  *
- * @returns once it is there, what follows: the next part, or Enter
+ * @returns how much of the part has been seen so far; undefined once all of it has
  */
 export function seePasted(
-  state: PastedSession,
-  { visible, echo }: { readonly visible: Uint8Array; readonly echo: EchoState },
-): { readonly echo: EchoState; readonly next?: Step } {
-  const [part, ...parts] = state.pasting;
+  step: ControlStep,
+  { visible, pasting, echo }: {
+    readonly visible: Uint8Array;
+    readonly pasting: readonly PromptPart[];
+    readonly echo: EchoState;
+  },
+): EchoState | undefined {
+  const [part, ...parts] = pasting;
   if (part?.kind === "image") {
-    const seen = seeImage(echo, { visible, after: state.images.number });
-    if (seen.image === undefined) return { echo: seen.state };
-    const images = { ...state.images, number: seen.image };
-    return { echo: seen.state, next: pastePart({ ...state, images }, parts) };
+    const { images } = step.state;
+    const seen = seeImage(echo, { visible, after: images.number });
+    if (seen.image === undefined) return seen.state;
+    step.update({ images: { ...images, number: seen.image } });
+  } else {
+    const { state: seen, echoed } = seeEcho(echo, { visible, prompt: part?.text ?? "" });
+    if (!echoed) return seen;
   }
-  const { state: seen, echoed } = seeEcho(echo, { visible, prompt: part?.text ?? "" });
-  return echoed ? { echo: seen, next: pastePart(state, parts) } : { echo: seen };
+  pasteFirst(step, parts);
+  return undefined;
 }
 
 /** Sends the next message to the rendezvous socket of a child that rests, once it has one. */
-function send(state: OpenSession): Step {
-  const [next, ...queue] = state.queue;
-  if (next?.way === undefined) return stay(state);
-  if (!state.reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
-  // The socket takes it at once, whatever a hook waits for.
-  if (state.held !== undefined) return stay(state);
-  if (state.options.mcpServers !== undefined && !state.introduced) {
-    return act(state, [deadline("servers", HOLD_MS)]);
+function sendNext(step: ControlStep, next: Prompt): void {
+  const { queue, sent, reachable, held, options, introduced } = step.state;
+  if (!reachable) {
+    step.emit(deadline("rendezvous", RENDEZVOUS_MS));
+    return;
   }
-  const entered: OpenSession = {
-    ...state,
-    queue,
-    sent: [...state.sent, next],
-    phase: "entered",
-    entersAgain: false,
-    waits: false,
-  };
-  const begun = act(entered, [
-    deliver(next),
-    deadline("rendezvous"),
-    ...limits(state),
-    { type: "trace", text: "prompt sent to the rendezvous socket" },
-  ]);
-  return andThen(begun, abortIfStopped);
+  // The child would take the prompt at once, though a hook delays its first request.
+  if (held !== undefined) return;
+  if (options.mcpServers !== undefined && !introduced) {
+    step.emit(deadline("servers", HOLD_MS));
+    return;
+  }
+  changePhase(step, { phase: "entered", entersAgain: false });
+  step.update({ queue: queue.slice(1), sent: [...sent, next], waits: false });
+  step.emit(delivery(next), deadline("rendezvous"));
+  boundDelivery(step);
+  step.emit({ type: "trace", text: "prompt sent to the rendezvous socket" });
+  abortIfStopped(step);
 }
 
-function deliver({ text }: Prompt) {
-  return { type: "deliver", prompt: text } as const;
+/** Sends the next message to a child with a turn under way, if the message may become a part of that turn. */
+function joinTurn(step: ControlStep, next: Prompt): void {
+  const { phase, waits, stopsAfter, queue, sent } = step.state;
+  const joins = phase === "working" && !waits && next.command === undefined &&
+    next.priority !== "later" && stopsAfter === undefined;
+  if (!joins) return;
+  step.update({ queue: queue.slice(1), sent: [...sent, next] });
+  step.emit(delivery(next));
+  // Messages that came before the turn began are the child's together, as `claude -p` has them in one turn.
+  deliverNext(step);
 }
 
-/** The limits that begin with a message. */
-function limits(state: SessionState): readonly Effect[] {
-  return [deadline("delivery", state.options.deliveryTimeoutMs), ...turnLimit(state)];
+function delivery({ text }: Prompt): Effect {
+  return { type: "deliver", prompt: text };
 }
 
-/** The wall clock of a turn, where it has one of its own. */
-function turnLimit({ options, isBounded }: SessionState): readonly Effect[] {
-  return options.conversation && isBounded !== true ? [deadline("timeout", options.timeoutMs)] : [];
+/** Bounds the time until the child takes a prompt, and the turn that begins with it. */
+function boundDelivery(step: ControlStep): void {
+  step.emit(deadline("delivery", step.state.options.deliveryTimeoutMs));
+  boundTurn(step);
+}
+
+/** Sets the wall clock of a turn, where it has one of its own. */
+function boundTurn(step: ControlStep): void {
+  const { options, isBounded } = step.state;
+  if (options.conversation && isBounded !== true) {
+    step.emit(deadline("timeout", options.timeoutMs));
+  }
 }

@@ -1,3 +1,5 @@
+import type { ControlStep } from "./control_step.ts";
+import { deadline } from "./effect.ts";
 import { type Entry, isPrompt } from "../../claude/transcript/entry.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
@@ -9,22 +11,21 @@ import { AGENTS } from "../protocol/questions/allowed_calls.ts";
 import type { HookPayload, SubagentLine } from "./input.ts";
 import { isTextOf } from "./message.ts";
 import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "./session_state.ts";
-import type { Effect } from "./effect.ts";
-import { deadline } from "./step.ts";
 import type { TranscriptSign } from "./transcript_sign.ts";
 import { currentPrompt } from "./taken_prompts.ts";
 import { isGoalTyped, pursuesAfter } from "../../claude/transcript/special_entries.ts";
 
 /**
- * The queue after a line of the transcript. Its operations are written at once, other lines up to 0.1 s later (2.1.330).
+ * Returns the child's queue after a line of the transcript. Claude Code writes operations on the queue at once, other lines
+ * up to 0.1 s later (2.1.330).
  */
 export function queueAfter(state: SessionState, entry: Entry): ChildQueue {
   const { childQueue: queue } = state;
   switch (entry.type) {
     case "other":
-      return entry.line.type === "queue-operation" ? operated(state, entry.line) : queue;
+      return entry.line.type === "queue-operation" ? afterOperation(state, entry.line) : queue;
     case "user": {
-      const task = launchedIn(entry.toolUseResult);
+      const task = taskStartedIn(entry.toolUseResult);
       if (isPrompt(entry)) return { ...queue, leftAt: undefined };
       return task === undefined
         ? queue
@@ -35,7 +36,7 @@ export function queueAfter(state: SessionState, entry: Entry): ChildQueue {
   }
 }
 
-function operated(state: SessionState, line: JsonObject): ChildQueue {
+function afterOperation(state: SessionState, line: JsonObject): ChildQueue {
   const { childQueue: queue } = state;
   const { operation, content, timestamp } = line;
   if (operation === "enqueue") {
@@ -52,22 +53,22 @@ function operated(state: SessionState, line: JsonObject): ChildQueue {
   }
   const length = Math.max(0, queue.length - 1);
   const woken = wokenBy(queue, line);
+  // A subagent that ends takes its own notices out of the queue too, before its call has a result. Once the turn's end is
+  // announced, no call waits for a subagent any more. The result of another call may be written after the child has gone
+  // on: only operations on the queue are written at once.
+  const isTurnsOwn = state.phase === "settling" || !isAgentAtWork(state);
   return {
     ...queue,
     length,
     noticed: queue.noticed && length > 0,
     woken: woken === undefined ? queue.woken : queue.woken.union(new Set([woken])),
-    // A subagent that ends takes what is left for it out too, before the result of its call: with the turn's end announced,
-    // none is left that its call waits for. The result of any call may be written after the child has gone on: only
-    // operations on the queue are written at once.
-    leftAt: queue.noticed && operation === "dequeue" &&
-        (state.phase === "settling" || !isAgentAtWork(state))
+    leftAt: queue.noticed && operation === "dequeue" && isTurnsOwn
       ? Date.parse(asText(timestamp))
       : queue.leftAt,
   };
 }
 
-/** Whether a text that the child puts into its queue wakes the model, whose time has come while a turn is under way. */
+/** Whether a text that the child puts into its queue is that of a wake-up, whose time has come during a turn. */
 function isWakeup({ wakeup, sent, taken }: SessionState, text: unknown): boolean {
   return wakeup !== undefined && typeof text === "string" &&
     ![...sent, ...taken].some((prompt) => isTextOf(prompt, text));
@@ -79,8 +80,8 @@ function isAgentAtWork({ tools }: SessionState): boolean {
 }
 
 /**
- * The subagent that was over and that the end of its shell, which leaves the queue for it, has at work again. Since
- * 2.1.330 the line says that it is a subagent that has it; before it is the shell's alone to tell.
+ * Returns the subagent that was over and that a notice from the queue has at work again: the end of its shell. Since
+ * 2.1.330 the line says that a subagent gets the notice; before, only the shell tells.
  */
 function wokenBy(
   { over, shells }: ChildQueue,
@@ -93,33 +94,33 @@ function wokenBy(
 
 const TO_AGENT = "delivered_to_agent";
 
-/** Notes of a line of a subagent's that it has put a shell into the background. */
-export function withShell(
-  state: SessionState,
+/** Records the shell that a subagent's line puts into the background, if it does. */
+export function recordShell(
+  step: ControlStep,
   { entry, subagent: { agentId } }: SubagentLine,
-): SessionState {
-  const shell = entry.type === "user" ? launchedIn(entry.toolUseResult) : undefined;
-  if (shell === undefined) return state;
-  const { childQueue: queue } = state;
+): void {
+  const shell = entry.type === "user" ? taskStartedIn(entry.toolUseResult) : undefined;
+  if (shell === undefined) return;
+  const { childQueue: queue } = step.state;
   const shells = new Map([...queue.shells, [shell, agentId]]);
-  return { ...state, childQueue: { ...queue, shells } };
+  step.update({ childQueue: { ...queue, shells } });
 }
 
 /** The task in the background that a call has started, or started anew. */
-function launchedIn(outcome: unknown): string | undefined {
+function taskStartedIn(outcome: unknown): string | undefined {
   if (!isJsonObject(outcome)) return undefined;
   const { backgroundTaskId, isAsync, agentId, resumedAgentId } = outcome;
   const task = isAsync === true ? agentId : backgroundTaskId ?? resumedAgentId;
   return typeof task === "string" ? task : undefined;
 }
 
-/** Whether the child goes on by itself once a turn is over: with the end of a task. */
+/** Whether the child goes on by itself once a turn is over, with the end of a task. */
 export function isFollowed(state: SessionState): boolean {
   const { length, noticed } = state.childQueue;
   return isNextTaken(state) || (noticed && length > 0);
 }
 
-/** Whether the child has taken that out of its queue after the turn, whose prompt is still to be read. */
+/** Whether the child has taken a task's end out of its queue after the turn, and that prompt is still to be read. */
 export function isNextTaken(
   { phase, waits, announcedAt, options, childQueue: { leftAt } }: SessionState,
 ): boolean {
@@ -128,33 +129,32 @@ export function isNextTaken(
   return announcedAt === undefined || !(leftAt < announcedAt);
 }
 
-/** Waits no longer for what is in the queue. */
-export function givenUp(state: SessionState): SessionState {
-  const { running, over, shells, woken } = state.childQueue;
-  return { ...state, childQueue: { ...EMPTY_QUEUE, running, over, shells, woken } };
+/** Stops waiting for the notices that are in the queue. */
+export function forgetNotices(step: ControlStep): void {
+  const { running, over, shells, woken } = step.state.childQueue;
+  step.update({ childQueue: { ...EMPTY_QUEUE, running, over, shells, woken } });
 }
 
-/** How long `claude -p` waits for the model to be woken after its time, or after the end of a turn that is later. */
+/** How long `claude -p` waits for a wake-up after its time, or after the end of a turn that is later. */
 const GRACE_MS = 120_000;
 
-/** The session after a line of the transcript that may say when the model is woken. */
-export function withWakeup(state: SessionState, { wakeup }: TranscriptSign): SessionState {
-  if (wakeup === undefined || Number.isNaN(wakeup)) return state;
-  return {
-    ...state,
-    wakeup: wakeup === "never" ? undefined : { at: state.lifeAt + wakeup },
-  };
+/** Records when the child wakes the model, if a line of the transcript says so. */
+export function recordWakeup(step: ControlStep, { wakeup }: TranscriptSign): void {
+  if (wakeup === undefined || Number.isNaN(wakeup)) return;
+  step.update({
+    wakeup: wakeup === "never" ? undefined : { at: step.state.lifeAt + wakeup },
+  });
 }
 
 /**
- * Whether the Stop hook has named a prompt that waits for its time and comes once: which of them wakes the model, and is
- * waited for, is said by the transcript alone.
+ * Whether the Stop hook has named a prompt that waits for its time and comes once. Only the transcript says which of them
+ * wakes the model.
  */
 export function mayBeWoken({ stop, options }: SessionState): boolean {
   return options.wakeless !== true && (oneTimers(stop)?.length ?? 0) > 0;
 }
 
-/** Whether the model is woken once the turn is over. A turn that failed has no hook that would name what waits. */
+/** Whether the model is woken once the turn is over. A turn that failed has no hook that would name its wake-ups. */
 export function isToBeWoken({ wakeup, stop, options }: SessionState): boolean {
   return wakeup !== undefined && options.wakeless !== true && oneTimers(stop)?.length !== 0;
 }
@@ -166,31 +166,24 @@ function oneTimers(stop: HookPayload | undefined): readonly unknown[] | undefine
     : undefined;
 }
 
-/** Has a session in which there is nothing else to do wait for the model to be woken. */
-export function withAwaitedWakeup(state: SessionState): SessionState {
-  return state.wakeup === undefined
-    ? state
-    : { ...state, wakeup: { ...state.wakeup, awaited: true } };
-}
-
-/** Bounds that wait. */
-export function overWhenNotWoken({ wakeup, lifeAt }: SessionState): readonly Effect[] {
-  return wakeup?.awaited
-    ? [deadline("background", Math.max(0, wakeup.at - lifeAt) + GRACE_MS)]
-    : [];
+/** Bounds the wait of a session that has nothing left to do but to wait for a wake-up. */
+export function boundWakeup(step: ControlStep): void {
+  const { wakeup, lifeAt } = step.state;
+  if (!wakeup?.awaited) return;
+  step.emit(deadline("background", Math.max(0, wakeup.at - lifeAt) + GRACE_MS));
 }
 
 /**
- * Whether something beside our Stop hook may make the assistant go on: another one, or a goal, which is looked after by
- * one of Claude Code's own. Then Stop is the end only once the child is idle.
+ * Whether another Stop hook than ours may make the assistant go on, or a goal, which one of Claude Code's own hooks pursues.
+ * Then Stop is the end only once the child is idle.
  */
 export function hasOtherStopHooks(state: SessionState): boolean {
   return state.options.otherStopHooks || state.pursues ||
     isGoalTyped(currentPrompt(state)?.text ?? "");
 }
 
-/** Notes whether the session pursues a goal after some lines. */
-export function withGoal(state: SessionState, entries: readonly Entry[]): SessionState {
+/** Records whether the session pursues a goal after some lines. */
+export function recordGoal(step: ControlStep, entries: readonly Entry[]): void {
   const pursues = entries.map(pursuesAfter).findLast((each) => each !== undefined);
-  return pursues === undefined || pursues === state.pursues ? state : { ...state, pursues };
+  if (pursues !== undefined && pursues !== step.state.pursues) step.update({ pursues });
 }

@@ -1,134 +1,188 @@
-import { isLost, isStopped, sayAgain, stopAgain } from "./stop_turn.ts";
+import { isAborted, isPromptLost, resendLostPrompts, retryAbort } from "./stop_turn.ts";
 import { askRest, onTold } from "../protocol/questions/asking.ts";
 import { onCallbacksDue } from "../protocol/questions/hook_callbacks.ts";
 import { onMoved } from "../protocol/requests/backgrounding.ts";
 import { onTaskDue } from "../protocol/requests/stopping.ts";
 import { backgroundTasksOf } from "./background_wait.ts";
-import { enterAgainUnlessAsked } from "./begin_turn.ts";
-import { givenUp, hasOtherStopHooks, isFollowed } from "./follow_ups.ts";
-import { announced, answerEndHook, end, interrupt, remind } from "./end_session.ts";
-import { handToChild, isAtRest, renewEarly } from "./deliver.ts";
-import { onPaid } from "./budget.ts";
-import { releaseHeld } from "./await_servers.ts";
+import { lookBeforeEnter } from "./begin_turn.ts";
+import type { ControlStep } from "./control_step.ts";
+import { forgetNotices, hasOtherStopHooks, isFollowed } from "./follow_ups.ts";
+import {
+  announcedEnding,
+  answerEndHook,
+  endSession,
+  interruptChild,
+  remindChild,
+} from "./end_session.ts";
+import { deliverNext, isAtRest, renewEarly } from "./deliver.ts";
+import { releaseTools } from "./budget.ts";
+import { releaseFirstRequest } from "./await_servers.ts";
 import { slashWord } from "./prompt/prompt_text.ts";
+import { deadline } from "./effect.ts";
 import type { DeadlineName } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
+import { runOld } from "./step.ts";
 import { currentPrompt, takeFirst } from "./taken_prompts.ts";
-import { onPriced, overInAnyCase, overTurn } from "./end_turn.ts";
+import { endInAnyCase, endTurn, settleCost } from "./end_turn.ts";
 
-/** Something took as long as it may. */
+/** Does what follows when something took as long as it may. */
 export function onDeadline(
-  state: SessionState,
+  step: ControlStep,
   { name, at }: { readonly name: DeadlineName; readonly at: number },
-): Step {
-  if (name === "exit") return state.phase === "ending" ? remind(state) : stay(state);
-  if (state.phase === "ending") {
-    return name === "record" ? answerEndHook(state, { inAnyCase: true }) : stay(state);
+): void {
+  const { phase } = step.state;
+  if (name === "exit") {
+    if (phase === "ending") remindChild(step);
+  } else if (phase === "ending") {
+    if (name === "record") answerEndHook(step, { inAnyCase: true });
+  } else {
+    onOpenDeadline(step, { name, at });
   }
+}
+
+/** Receives a deadline of a session whose child has not been told to go. */
+function onOpenDeadline(
+  step: ControlStep,
+  { name, at }: { readonly name: Exclude<DeadlineName, "exit">; readonly at: number },
+): void {
   switch (name) {
     case "timeout":
-      return interrupt(state, announced(state) ?? { kind: "timeout" });
+      return interruptChild(step, announcedEnding(step.state) ?? { kind: "timeout" });
     case "start":
-      return end(state, { kind: "not-started", silent: state.heardAt === undefined });
+      return endSession(step, { kind: "not-started", silent: step.state.heardAt === undefined });
     case "delivery":
-      // The caller may have taken back what it was for.
-      if (state.queue.length + state.sent.length === 0) return stay(state);
-      return end(state, { kind: state.phase === "pasted" ? "undelivered" : "not-taken" });
+      return onUndelivered(step);
     case "silence":
-      return onSilence(state, at);
+      return onSilence(step, at);
     case "interrupt":
-      if (state.phase === "interrupting") return end(state, state.ending);
-      if (state.phase !== "aborting") return stay(state);
-      return isStopped(state) ? overTurn(takeFirst(state), { kind: "aborted" }) : stopAgain(state);
+      return onInterrupt(step);
     case "look":
     case "echo":
-      return act(state, [{ type: "look" }]);
+      return step.emit({ type: "look" });
     case "enter":
-      return enterAgainUnlessAsked(state);
+      return lookBeforeEnter(step);
     case "rendezvous":
-      return state.phase === "resting" && !state.reachable
-        ? end(state, { kind: "unreachable" })
-        : stay(state);
+      return onUnreachable(step);
     case "renewal":
-      return renewEarly(state);
+      return renewEarly(step);
     case "servers":
-      return releaseHeld(state);
+      return releaseFirstRequest(step);
     case "idle":
-      // A child that rests has no turn that could be over, also while it is waited for that the model is woken.
-      if (state.background || state.phase === "resting") return stay(state);
-      if (isLost(state)) return sayAgain(state);
-      // The transcript knows of an end that no hook could tell, as when the FIFO is gone.
-      if (state.completed) return overTurn(state, { kind: "answered", stop: {} });
-      // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own; once a
-      // turn is under way there is no such deadline any more.
-      return state.prompted || state.phase === "working" || isCommand(state)
-        ? overTurn({ ...state, taken: [...state.taken, ...state.sent], sent: [] }, {
-          kind: "idle",
-          prompted: state.prompted,
-        })
-        : stay(state);
-    case "background": {
-      const { background, backgroundStop: stop } = state;
-      if (state.phase === "resting" && state.wakeup?.awaited) return end(state, { kind: "closed" });
-      if (isFollowed(state)) {
-        const { options: { drainTimeoutMs } } = state;
-        return act(givenUp(state), [deadline("background", drainTimeoutMs)]);
-      }
-      return state.phase === "working" && background && stop !== undefined
-        ? end(state, { kind: "answered", stop, unfinished: backgroundTasksOf(stop) })
-        : stay(state);
-    }
+      return onIdleForLong(step);
+    case "background":
+      return onBackgroundOver(step);
     case "foreground":
-      return onMoved(state);
+      return runOld(step, onMoved);
     case "task":
-      return onTaskDue(state);
+      return runOld(step, onTaskDue);
     case "drain":
-      if (isAtRest(state)) return handToChild(givenUp(state));
-      return isWaitedFor(state) || isAtHooks(state)
-        ? act(state, [deadline("drain", state.options.drainTimeoutMs)])
-        : overInAnyCase(state);
+      return onUndrained(step);
     case "cost":
-      return onPriced(state);
+      return settleCost(step);
     case "budget":
-      return onPaid(state);
+      return releaseTools(step);
     case "told":
-      return askRest(state, at);
+      return runOld(step, (state) => askRest(state, at));
     case "callback":
-      return onCallbacksDue(state, at);
-    // What was held back is told with it.
+      return runOld(step, (state) => onCallbacksDue(state, at));
+    // These print the lines that were deferred.
     case "init":
     case "subagent":
-      return onTold(state, at);
+      return runOld(step, (state) => onTold(state, at));
     case "record":
     case "shells":
     case "compaction":
     case "priced":
     case "beat":
-      return stay(state);
+      return;
     default:
       return name satisfies never;
   }
 }
 
-/** A tool at work, or a task in the background, is not silence, however long it takes. */
-function onSilence(state: SessionState, at: number): Step {
-  const { idleTimeoutMs } = state.options;
-  if (idleTimeoutMs === undefined) return stay(state);
-  const busy = state.tools.size > 0 || state.background || state.phase === "resting" ||
-    isWaitedFor(state);
-  const quietMs = busy ? 0 : at - state.lifeAt;
-  return quietMs < idleTimeoutMs
-    ? act(state, [deadline("silence", idleTimeoutMs - quietMs)])
-    : interrupt(state, announced(state) ?? { kind: "silent" });
+/** Fails because the child has not taken a message in time, unless the caller has taken the message back. */
+function onUndelivered(step: ControlStep): void {
+  const { phase, queue, sent } = step.state;
+  if (queue.length + sent.length === 0) return;
+  endSession(step, { kind: phase === "pasted" ? "undelivered" : "not-taken" });
+}
+
+function onUnreachable(step: ControlStep): void {
+  const { phase, reachable } = step.state;
+  if (phase === "resting" && !reachable) endSession(step, { kind: "unreachable" });
+}
+
+/** Goes on after Escape has had its time. */
+function onInterrupt(step: ControlStep): void {
+  const { phase, ending } = step.state;
+  if (phase === "interrupting") {
+    endSession(step, ending);
+  } else if (phase === "aborting") {
+    if (isAborted(step.state)) {
+      takeFirst(step);
+      endTurn(step, { kind: "aborted" });
+    } else {
+      retryAbort(step);
+    }
+  }
+}
+
+/** Ends a turn whose child has been idle for so long that no hook will tell of the turn's end. */
+function onIdleForLong(step: ControlStep): void {
+  const { background, phase, completed, prompted, taken, sent } = step.state;
+  // A child that rests has no turn that could be over, also while it waits for a wake-up.
+  if (background || phase === "resting") return;
+  if (isPromptLost(step.state)) return resendLostPrompts(step);
+  // The transcript tells of an end that no hook could tell, as when the FIFO is gone.
+  if (completed) return endTurn(step, { kind: "answered", stop: {} });
+  // A prompt that was never taken is left to the start deadline, which ends as a turn begins; a command of Claude Code's own
+  // may have no hook.
+  if (!prompted && phase !== "working" && !isCommand(step.state)) return;
+  step.update({ taken: [...taken, ...sent], sent: [] });
+  endTurn(step, { kind: "idle", prompted });
+}
+
+/** Ends the wait for tasks in the background, or for a wake-up. */
+function onBackgroundOver(step: ControlStep): void {
+  const { phase, wakeup, background, backgroundStop: stop, options } = step.state;
+  if (phase === "resting" && wakeup?.awaited) {
+    endSession(step, { kind: "closed" });
+  } else if (isFollowed(step.state)) {
+    forgetNotices(step);
+    step.emit(deadline("background", options.drainTimeoutMs));
+  } else if (phase === "working" && background && stop !== undefined) {
+    endSession(step, { kind: "answered", stop, unfinished: backgroundTasksOf(stop) });
+  }
+}
+
+/** Ends the wait for an idle child, or for the turn with which it goes on. */
+function onUndrained(step: ControlStep): void {
+  if (isAtRest(step.state)) {
+    forgetNotices(step);
+    deliverNext(step);
+  } else if (awaitsCaller(step.state) || isAtHooks(step.state)) {
+    step.emit(deadline("drain", step.state.options.drainTimeoutMs));
+  } else {
+    endInAnyCase(step);
+  }
+}
+
+/** Ends a silent child; a tool at work, or a task in the background, is not silence, however long it takes. */
+function onSilence(step: ControlStep, at: number): void {
+  const { options: { idleTimeoutMs }, tools, background, phase, lifeAt } = step.state;
+  if (idleTimeoutMs === undefined) return;
+  const isBusy = tools.size > 0 || background || phase === "resting" || awaitsCaller(step.state);
+  const quietMs = isBusy ? 0 : at - lifeAt;
+  if (quietMs < idleTimeoutMs) step.emit(deadline("silence", idleTimeoutMs - quietMs));
+  else interruptChild(step, announcedEnding(step.state) ?? { kind: "silent" });
 }
 
 /** Whether the child waits for the caller, who may be a person. */
-function isWaitedFor({ asked, waiting }: SessionState): boolean {
+function awaitsCaller({ asked, waiting }: SessionState): boolean {
   return asked.size + waiting.length > 0;
 }
 
-/** Whether other Stop hooks are still at work, as those that run a project's tests are: Claude Code itself limits their time. */
+/** Whether other Stop hooks are still at work, as those that run a project's tests: Claude Code itself limits their time. */
 function isAtHooks(state: SessionState): boolean {
   return hasOtherStopHooks(state) && state.phase === "settling" && !state.completed &&
     state.status?.status === "busy";

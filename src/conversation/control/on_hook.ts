@@ -3,46 +3,47 @@ import { decided, veto } from "../protocol/answering.ts";
 import { askWhenTold, onElicitation } from "../protocol/questions/asking.ts";
 import { callOf } from "../protocol/questions/told_calls.ts";
 import { unchosenSkill } from "../protocol/chosen_skills.ts";
-import type { CallbackHook } from "../protocol/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../protocol/structured_output.ts";
-import { isWritten } from "./stop_turn.ts";
-import { began } from "./begin_turn.ts";
+import { isPromptRecorded } from "./stop_turn.ts";
+import { beginTurn } from "./begin_turn.ts";
+import type { ControlStep } from "./control_step.ts";
 import type { Answer } from "./effect.ts";
 import { hasOtherStopHooks, isFollowed, isNextTaken, mayBeWoken } from "./follow_ups.ts";
 import { onSessionEnd } from "./end_session.ts";
-import { handTogether } from "./deliver.ts";
+import { deliverTogether } from "./deliver.ts";
 import { ASKING, denial, dontAskWords, STOP } from "./hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "./input.ts";
 import { onToolsReturned, onToolUse } from "./budget.ts";
-import { holdForServers } from "./await_servers.ts";
-import { takeHook } from "./turn_hooks.ts";
+import { awaitServers } from "./await_servers.ts";
+import { onTurnHook } from "./turn_hooks.ts";
 import { onAnnounced } from "./on_status.ts";
 import { isOverspent, type SessionState } from "./session_state.ts";
-import { act, andThen, stay, type Step } from "./step.ts";
+import { runOld } from "./step.ts";
 import { takeFirst } from "./taken_prompts.ts";
-import { intoNextTurn } from "./end_turn.ts";
-import { askPrice, overWhenPriced } from "./wait_times.ts";
+import { beginNextTurn } from "./end_turn.ts";
+import { askCost, costDeadline } from "./wait_times.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { mayForbid } from "../../claude/settings/may_forbid.ts";
 import { denialWords } from "../../claude/transcript/permission_denials.ts";
 
-/** A call of a hook of ours, as the input tells it. */
+/** A call of a hook. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
 
-/** A hook of ours runs: the turn is under way, or over. Whoever asks is answered, whatever becomes of the turn. */
-export function onHook(
-  state: SessionState,
-  call: HookCall,
-): Step {
-  const { callback, payload, id, at } = call;
-  if (callback !== undefined) {
-    return onCallback(state, { payload, hookId: id, place: callback, at });
+/** A call of a hook that waits for an answer. */
+type AskingHook = HookCall & { readonly id: string };
+
+/** Receives a call of a hook, and answers it if it waits, whatever becomes of the turn. */
+export function onHook(step: ControlStep, call: HookCall): void {
+  if (call.callback !== undefined) {
+    onCallback(step, call, call.callback);
+    return;
   }
-  const next = answer(state, call);
+  const { phase: before } = step.state;
+  receiveHook(step, call);
   const { ranAt } = call;
-  const isAnnounced = next.state.phase === "settling" &&
-    (state.phase !== "settling" || announcesTurnEnd(call));
-  return isAnnounced && ranAt !== undefined ? onAnnounced(next, ranAt) : next;
+  const isAnnounced = step.state.phase === "settling" &&
+    (before !== "settling" || announcesTurnEnd(call));
+  if (isAnnounced && ranAt !== undefined) onAnnounced(step, ranAt);
 }
 
 /** Whether a hook announces the end of the turn itself, not of a subagent. */
@@ -50,59 +51,77 @@ function announcesTurnEnd({ event, payload }: HookCall): boolean {
   return ENDS_OF_TURNS.includes(event) && payload["agent_id"] === undefined;
 }
 
-function answer(state: SessionState, call: HookCall): Step {
-  const begun = isOfNextTurn(state, call)
-    ? intoNextTurn(state, { noticed: isNextTaken(state) })
-    : undefined;
-  if (begun !== undefined) return andThen(begun, (state) => answer(state, call));
-  const { event, id } = call;
-  if (id === undefined) return takeCounted(state, call);
-  const asking = { ...call, id };
-  if (isHeld(state, event)) {
-    const held = holdForServers(state, id);
-    const next = takeHook(held.state, call);
-    return act(next.state, [...next.effects, ...held.effects]);
+function receiveHook(step: ControlStep, call: HookCall): void {
+  const isNext = isOfNextTurn(step.state, call) &&
+    beginNextTurn(step, { noticed: isNextTaken(step.state) });
+  if (isNext) {
+    receiveHook(step, call);
+    return;
   }
+  const { event, id } = call;
+  if (id === undefined) {
+    onSilentHook(step, call);
+    return;
+  }
+  if (mustAwaitServers(step.state, event)) {
+    // The deadline for the servers comes after that of a start without them.
+    const effects = step.capture(() => awaitServers(step, id));
+    onTurnHook(step, call);
+    step.emit(...effects);
+    return;
+  }
+  const asking = { ...call, id };
   switch (event) {
     case "PreToolUse":
-      return onPreToolUse(state, asking);
+      onPreToolUse(step, asking);
+      return;
     case "PostToolBatch":
-      return onPostToolBatch(state, asking);
+      onPostToolBatch(step, asking);
+      return;
     case "PermissionRequest":
-      return onPermissionRequest(state, asking);
+      onPermissionRequest(step, asking);
+      return;
     case "Elicitation":
-      return andThen(
-        takeHook(state, call),
-        (state) => onElicitation(state, { ...asking, hookId: id }),
-      );
+      onTurnHook(step, call);
+      runOld(step, (state) => onElicitation(state, { ...asking, hookId: id }));
+      return;
     case "Stop":
-      return onStop(state, asking);
+      onStop(step, asking);
+      return;
     case "SessionEnd":
-      return onSessionEnd(state, id);
+      onSessionEnd(step, id);
+      return;
     default:
-      return answered(takeHook(state, call), id);
+      step.emit(answerTo(id));
+      onTurnHook(step, call);
   }
 }
 
-/** A call of a hook that waits for an answer. */
-type AskingHook = HookCall & { readonly id: string };
-
-/** Answers a hook before anything else is done because of it; without a reply there is nothing to say to it. */
-function answered({ state, effects }: Step, id: string, reply?: HookPayload): Step {
-  return act(state, [
-    { type: "answer", id, ...(reply === undefined ? {} : { reply }) },
-    ...effects,
-  ]);
+/** The answer to a hook; without a reply, Claude Code's own rules decide. */
+function answerTo(id: string, reply?: HookPayload): Answer {
+  return { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
 }
 
-/** A call of a tool: some are refused, some wait for the price of the answer that makes them. */
-function onPreToolUse(state: SessionState, call: AskingHook): Step {
+/** Receives a hook that waits for no answer. */
+function onSilentHook(step: ControlStep, call: HookCall): void {
+  const { event, payload } = call;
+  if (event === "PostToolBatch") onToolsReturned(step, payload);
+  if (ENDS_OF_REQUESTS.includes(event)) countRequest(step, payload);
+  const limited = event === "PostToolBatch" ? limitReached(step.state, payload) : undefined;
+  onTurnHook(step, { ...call, limited });
+}
+
+/** Receives a call of a tool: some are refused, some wait for the price of the answer that makes them. */
+function onPreToolUse(step: ControlStep, call: AskingHook): void {
   const { payload, id } = call;
-  const unchosen = unchosenSkill(state, payload);
-  const next = takeHook(state, call);
-  return unchosen === undefined && state.options.maxBudgetUsd !== undefined
-    ? andThen(next, (state) => onToolUse(state, { id, payload }))
-    : answered(next, id, unchosen ?? (isTightened(state) ? ASKING : undefined));
+  const unchosen = unchosenSkill(step.state, payload);
+  if (unchosen === undefined && step.state.options.maxBudgetUsd !== undefined) {
+    onTurnHook(step, call);
+    onToolUse(step, { id, payload });
+    return;
+  }
+  step.emit(answerTo(id, unchosen ?? (isTightened(step.state) ? ASKING : undefined)));
+  onTurnHook(step, call);
 }
 
 /** Whether the caller has chosen a mode that may ask about a call which the child would carry out in its own. */
@@ -112,124 +131,127 @@ function isTightened({ options, changes, appliedMode }: SessionState): boolean {
     chosen !== "bypassPermissions";
 }
 
-/** The tools of an answer have returned: a request more has been made, and perhaps as many as there may be. */
-function onPostToolBatch(state: SessionState, call: AskingHook): Step {
-  const counted = countRequest(onToolsReturned(state, call.payload), call.payload);
-  const limited = limitReached(counted, call.payload);
-  const next = takeHook(counted, { ...call, limited });
-  return answered(next, call.id, limited === undefined ? undefined : STOP);
+/** Counts a request of the turn, whose tools have returned, and stops the turn at a limit. */
+function onPostToolBatch(step: ControlStep, call: AskingHook): void {
+  const { payload, id } = call;
+  onToolsReturned(step, payload);
+  countRequest(step, payload);
+  const limited = limitReached(step.state, payload);
+  step.emit(answerTo(id, limited === undefined ? undefined : STOP));
+  onTurnHook(step, { ...call, limited });
 }
 
-/** A hook of which nothing is told but that it runs. */
-function takeCounted(state: SessionState, call: HookCall): Step {
-  const { event, payload } = call;
-  const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
-  const counted = ENDS_OF_REQUESTS.includes(event) ? countRequest(returned, payload) : returned;
-  const limited = event === "PostToolBatch" ? limitReached(counted, payload) : undefined;
-  return takeHook(counted, { ...call, limited });
-}
-
-/** The turn is over as far as the assistant goes, which may have to give a structured answer first. */
-function onStop(state: SessionState, call: AskingHook): Step {
+/** Receives a Stop hook: the assistant is done, but may have to give a structured answer first. */
+function onStop(step: ControlStep, call: AskingHook): void {
   const { id } = call;
-  const counted = countRequest(state, call.payload);
-  const owes = owesOutput(state);
-  const isLastRequest = mayNotGoOn(counted) && (owes || hasOtherStopHooks(state));
+  const owes = owesOutput(step.state);
+  countRequest(step, call.payload);
+  const isLastRequest = mayNotGoOn(step.state) && (owes || hasOtherStopHooks(step.state));
   if (owes && !isLastRequest) {
-    const next = began({ ...takeFirst(counted), output: { ...state.output, reminded: true } });
-    return answered(
-      act(next.state, [{ type: "trace", text: "reminded" }, ...next.effects]),
-      id,
-      REMINDER,
-    );
+    remindOfOutput(step, id);
+    return;
   }
-  const ending = isLastRequest ? { ...counted, atLimit: true } : counted;
-  const next = withAllThatWaits(takeHook(ending, call));
-  // Other hooks of its kind may want the turn to go on.
-  const reply = isLastRequest ? { reply: { ...owes ? REMINDER : {}, ...STOP } } : {};
-  const stopHook: Answer = { type: "answer", id, ...reply };
-  if (!goesOn(next.state)) return act(next.state, [stopHook, ...next.effects]);
-  // A turn that is settling asks by itself.
-  const asking = next.state.phase === "settling" ? [] : [overWhenPriced(), ...askPrice(state)];
-  return act({ ...next.state, stopHook }, [...next.effects, ...asking]);
+  if (isLastRequest) step.update({ atLimit: true });
+  const effects = step.capture(() => {
+    onTurnHook(step, call);
+    deliverTogether(step);
+  });
+  // Other Stop hooks may want the turn to go on.
+  const reply = isLastRequest ? { ...(owes ? REMINDER : {}), ...STOP } : undefined;
+  const answer = answerTo(id, reply);
+  if (!goesOn(step.state)) {
+    step.emit(answer, ...effects);
+    return;
+  }
+  step.update({ stopHook: answer });
+  step.emit(...effects);
+  // A turn that is settling has asked for the cost already.
+  if (step.state.phase === "settling") return;
+  step.emit(costDeadline());
+  askCost(step);
 }
 
-/** A permission is asked for, which nobody but the caller can give. */
-function onPermissionRequest(state: SessionState, call: AskingHook): Step {
+/** Makes the turn go on until the model has given a structured answer. */
+function remindOfOutput(step: ControlStep, id: string): void {
+  step.emit(answerTo(id, REMINDER), { type: "trace", text: "reminded" });
+  step.update({ output: { ...step.state.output, reminded: true } });
+  takeFirst(step);
+  beginTurn(step);
+}
+
+/** Receives a question for a permission, which only the caller can give. */
+function onPermissionRequest(step: ControlStep, call: AskingHook): void {
   const { id: hookId, payload, at } = call;
-  const next = takeHook(state, call);
-  if (state.changes?.permissionMode === "dontAsk") {
-    const { tool_name: tool } = payload;
-    return answered(next, hookId, denial(dontAskWords(typeof tool === "string" ? tool : "a tool")));
+  const { changes, options: { caller, unattended } } = step.state;
+  if (changes?.permissionMode === "dontAsk") {
+    step.emit(answerTo(hookId, denial(dontAskWords(toolOf(payload)))));
+    onTurnHook(step, call);
+    return;
   }
-  if (state.options.caller?.permissions && mayAsk(next.state)) {
-    return andThen(next, (state) => askWhenTold(state, { asking: { hookId, payload }, at }));
+  const effects = step.capture(() => onTurnHook(step, call));
+  if (caller?.permissions && mayAsk(step.state)) {
+    step.emit(...effects);
+    runOld(step, (state) => askWhenTold(state, { asking: { hookId, payload }, at }));
+    return;
   }
-  const { id: callId, hookAsks } = callOf(next.state, payload) ?? {};
-  const asked = state.options.unattended ? undefined : hookAsks;
-  const reply = denial(asked ?? denialWordsOf(next.state, payload));
-  const unasked = asked === undefined ? [] : decided(callId, "unasked");
-  return answered(act(next.state, [...unasked, ...next.effects]), hookId, reply);
+  const { id: callId, hookAsks } = callOf(step.state as SessionState, payload) ?? {};
+  const asked = unattended ? undefined : hookAsks;
+  step.emit(answerTo(hookId, denial(asked ?? denialWordsOf(step.state, payload))));
+  if (asked !== undefined) step.emit(...decided(callId, "unasked"));
+  step.emit(...effects);
 }
 
-/** What the model is told of a call that nobody is there to be asked about. */
-function denialWordsOf(
-  { options: { unattended } }: SessionState,
-  payload: HookPayload,
-): string {
-  const { tool_name: tool, tool_input: input, cwd } = payload;
+/** What the model is told of a call that needs a permission, where nobody can give one. */
+function denialWordsOf({ options: { unattended } }: SessionState, payload: HookPayload): string {
+  const { tool_input: input, cwd } = payload;
   return denialWords({
-    tool: typeof tool === "string" ? tool : "a tool",
+    tool: toolOf(payload),
     input: isJsonObject(input) ? input : {},
     cwd: typeof cwd === "string" ? cwd : "/",
   }, { unattended });
 }
 
-/** The child calls a hook of the caller's, which says nothing of the turn: ours of the same event does. */
-function onCallback(
-  state: SessionState,
-  { payload, hookId, place, at }: {
-    readonly payload: HookPayload;
-    readonly hookId: string | undefined;
-    readonly place: number;
-    readonly at: number;
-  },
-): Step {
-  if (hookId === undefined) return stay(state);
-  const callback = state.options.caller?.callbacks[place];
-  if (callback === undefined) return act(state, [veto(hookId)]);
-  // Hooks of a turn's own prompt have ended before that is written: the child goes on with what it has in its queue.
-  const isOfNext = callback.event === "UserPromptSubmit" && state.phase === "aborting" &&
-    isWritten(state);
-  if (mayAsk(state) || isOfNext) {
-    return askWhenTold(withSubagent(state, { callback, payload }), {
-      asking: { hookId, payload, callback },
-      at,
-    });
+function toolOf({ tool_name: tool }: HookPayload): string {
+  return typeof tool === "string" ? tool : "a tool";
+}
+
+/**
+ * Receives a call of a hook of the caller's. It tells nothing of the turn: our own hook of the same event does.
+ *
+ * @param place the hook's place among those of the caller
+ */
+function onCallback(step: ControlStep, call: HookCall, place: number): void {
+  const { payload, id: hookId, at } = call;
+  if (hookId === undefined) return;
+  const callback = step.state.options.caller?.callbacks[place];
+  if (callback === undefined) {
+    step.emit(veto(hookId));
+    return;
+  }
+  const { phase, silent, withdrawn } = step.state;
+  // The hooks of a turn's own prompt end before its line is written: the child goes on with a prompt in its queue.
+  const isOfNext = callback.event === "UserPromptSubmit" && phase === "aborting" &&
+    isPromptRecorded(step.state);
+  if (mayAsk(step.state) || isOfNext) {
+    const { agent_id: agentId } = payload;
+    // From now on the last words of this subagent are waited for.
+    if (callback.event === "SubagentStart" && typeof agentId === "string") {
+      step.update({ silent: new Set([...silent, agentId]) });
+    }
+    runOld(step, (state) => askWhenTold(state, { asking: { hookId, payload, callback }, at }));
+    return;
   }
   // Escape or the end of the child ends what this hook guards.
-  return mayForbid(callback.event)
-    ? stay({ ...state, withdrawn: [...state.withdrawn, hookId] })
-    : act(state, [{ type: "answer", id: hookId }]);
+  if (mayForbid(callback.event)) step.update({ withdrawn: [...withdrawn, hookId] });
+  else step.emit(answerTo(hookId));
 }
 
-/** Notes of a subagent that it has begun: from then on its last words are waited for. */
-function withSubagent(
-  state: SessionState,
-  { callback, payload }: { readonly callback: CallbackHook; readonly payload: HookPayload },
-): SessionState {
-  const { agent_id: agentId } = payload;
-  return callback.event === "SubagentStart" && typeof agentId === "string"
-    ? { ...state, silent: new Set([...state.silent, agentId]) }
-    : state;
-}
-
-/** Whether anything that is answered now still matters. */
+/** Whether an answer of the caller's still matters. */
 function mayAsk({ phase }: SessionState): boolean {
   return phase !== "ending" && phase !== "interrupting" && phase !== "aborting";
 }
 
-/** Whether the child goes on by itself after the Stop that was just heard, before what the turn cost is known. */
+/** Whether the child goes on by itself after a Stop, before the turn's cost is known. */
 function goesOn(state: SessionState): boolean {
   const { options, phase, sent, background } = state;
   return options.conversation === true &&
@@ -239,35 +261,29 @@ function goesOn(state: SessionState): boolean {
 }
 
 /**
- * Whether the child may have yet to connect to its MCP servers, or to note the tools of those that it has. Whether it is
- * ready or busy says nothing: on a busy machine its status is read before the hook.
+ * Whether the child may have yet to connect to its MCP servers, or to record the tools of connected ones. A ready or busy
+ * child may have to: on a busy machine its status is read before the hook.
  */
-function isHeld(state: SessionState, event: string): boolean {
+function mustAwaitServers(state: SessionState, event: string): boolean {
   const { ending, options, introduced, held } = state;
   return options.mcpServers !== undefined && ending === undefined && held === undefined &&
     event === "SessionStart" && !introduced;
 }
 
-/** A Stop that was just heard, with what could wait until then. */
-function withAllThatWaits({ state, effects }: Step): Step {
-  const next = handTogether(state);
-  return act(next.state, [...effects, ...next.effects]);
-}
-
-/** What tells that a request was answered: its tools have returned, or it has called none. */
+/** Hooks that tell that a request was answered: its tools have returned, or it has called none. */
 const ENDS_OF_REQUESTS = ["PostToolBatch", "Stop"];
 
 /** Hooks that announce the end of a turn; PostToolBatch does where a limit stops the turn. */
 const ENDS_OF_TURNS = [...ENDS_OF_REQUESTS, "StopFailure"];
 
-/** Counts the requests of the turn; subagents make requests of their own. */
-function countRequest(state: SessionState, payload: HookPayload): SessionState {
-  return payload["agent_id"] === undefined ? { ...state, requests: state.requests + 1 } : state;
+/** Counts a request of the turn; subagents make requests of their own. */
+function countRequest(step: ControlStep, payload: HookPayload): void {
+  if (payload["agent_id"] === undefined) step.update({ requests: step.state.requests + 1 });
 }
 
 /**
- * The limit that forbids a further request after the tools of this one; a subagent's cost money too. That a tool is
- * refused need not end a turn, whatever its hook says: the model would be told of it.
+ * The limit that forbids a further request after the tools of this one; a subagent's requests cost money too. A refused
+ * tool need not end a turn, whatever its hook says: the model would be told of the refusal.
  */
 function limitReached(state: SessionState, payload: HookPayload): SessionState["limited"] {
   if (isOverspent(state)) return "budget";
@@ -291,12 +307,12 @@ function isOfNextTurn(
   // A turn that another Stop hook has made go on may fail as well.
   if (isTurnFailure(event, payload)) return mayHaveGoneOn(state);
   if (payload["agent_id"] !== undefined) return false;
-  // Nothing follows the hook that stops a turn at its limit.
+  // No hook of the same turn follows the one that stops it at its limit.
   return (event === "PostToolBatch" && state.limited === "max-turns") ||
     (OF_TURNS.includes(event) && isNextTaken(state));
 }
 
-/** Whether there is anything with which the child can have gone on by itself after the turn that settles. */
+/** Whether there is a message, a notice or a wake-up with which the child can have gone on after the turn that settles. */
 function mayHaveGoneOn(state: SessionState): boolean {
   const { sent, wakeup, lifeAt } = state;
   const isDue = wakeup === undefined ? mayBeWoken(state) : wakeup.at <= lifeAt;

@@ -1,111 +1,118 @@
 import { isAsking } from "../protocol/questions/deciding.ts";
-import { awaitEcho, began, isSubmitted, ready } from "./begin_turn.ts";
-import type { Effect } from "./effect.ts";
-import { end, isToldOf } from "./end_session.ts";
-import { handToChild } from "./deliver.ts";
+import { awaitEcho, beginTurn, isSubmitted, markReady } from "./begin_turn.ts";
+import { changePhase, type ControlStep } from "./control_step.ts";
+import { deadline } from "./effect.ts";
+import { endSession, isWrittenAfterStop } from "./end_session.ts";
+import { deliverNext } from "./deliver.ts";
 import type { ChildStatus, SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
-import { isStale, overOnRecord, overWhenCarriedOut, overWithoutHooks } from "./end_turn.ts";
-import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "./wait_times.ts";
+import { endCarriedOutTurn, endHooklessTurn, endRecordedTurn, isStale } from "./end_turn.ts";
+import { idleDeadline, lookDeadline, recordDeadline } from "./wait_times.ts";
 
 /**
  * How long a stopped answer may take to get into the transcript once the child is idle, where the conversation goes on:
- * lines are held back for 0.1 s, and longer on a busy machine.
+ * Claude Code delays lines by 0.1 s, and longer on a busy machine.
  */
 const RECORDED_MS = 1500;
-/** The same where there may be nothing to write down, and somebody waits for this program to stop. */
+/** The same where there may be nothing to write down, and the user waits for this program to stop. */
 const HURRIED_MS = 300;
 
-/** The child says whether it is idle, busy, or waits for somebody. */
+/** Receives the child's status: idle, busy, or waiting for a person. */
 export function onStatus(
-  state: SessionState,
-  told: ChildStatus & { readonly version?: string },
-): Step {
-  const { status, waitingFor, updatedAt, version = state.version } = told;
-  const known = version === undefined ? state : { ...state, version };
-  if (isStale(state, told)) return stay(known);
-  const next: SessionState = {
-    ...known,
-    // A dialog that stands there later is another one, which may ask the same.
+  step: ControlStep,
+  reported: ChildStatus & { readonly version?: string },
+): void {
+  const { status, waitingFor, updatedAt, version } = reported;
+  if (version !== undefined) step.update({ version });
+  if (isStale(step.state, reported)) return;
+  step.update({
+    // A later dialog is another one, which may ask the same.
     ...(status === "busy" ? { dialogKeys: 0, screen: undefined } : {}),
     status: {
       status,
       ...(waitingFor === undefined ? {} : { waitingFor }),
       ...(updatedAt === undefined ? {} : { updatedAt }),
     },
-  };
-  // What there was of an answer gets into the transcript a moment after the child is idle.
-  if (state.phase === "ending") return stay(next);
-  if (state.phase === "interrupting") {
-    const isHurried = status !== "busy" && !isToldOf(state.ending);
-    return act(next, isHurried ? [deadline("interrupt", HURRIED_MS)] : []);
+  });
+  const { phase, ending } = step.state;
+  if (phase === "ending") return;
+  if (phase === "interrupting") {
+    // The answer so far gets into the transcript a moment after the child is idle.
+    const isHurried = status !== "busy" && !isWrittenAfterStop(ending);
+    if (isHurried) step.emit(deadline("interrupt", HURRIED_MS));
+    return;
   }
-  if (state.phase === "aborting") {
-    return act(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
+  if (phase === "aborting") {
+    if (status !== "busy") step.emit(deadline("interrupt", RECORDED_MS));
+    return;
   }
-  const trace: Effect = {
-    type: "trace",
-    text: `status ${status}${waitingFor === undefined ? "" : ` (${waitingFor})`}`,
-  };
-  switch (status) {
-    case "busy": {
-      // While settling, busy is what the child still is: only idle, or another hook of the turn, decides.
-      if (state.phase === "settling" || !isOnStdin(state)) {
-        const taken = ready(next);
-        return act(taken.state, [trace, ...taken.effects, deadline("idle")]);
-      }
-      const working = began(next);
-      // A permission that a hook denied made the child wait for a moment: nothing to look at any more.
-      return act(working.state, [trace, ...working.effects, deadline("idle"), deadline("look")]);
-    }
-    case "idle": {
-      if (state.phase === "settling") {
-        const over = overOnRecord(next);
-        return over === undefined
-          ? act(next, [trace, overWhenRecorded(next)])
-          : act(over.state, [trace, ...over.effects]);
-      }
-      const over = overWhenCarriedOut(next) ?? overWithoutHooks(next);
-      if (over !== undefined) return act(over.state, [trace, ...over.effects]);
-      // The input box is there, so no start-up dialog is in the way.
-      const usable = ready(next);
-      const rests = usable.state.phase === "starting" && usable.state.sent.length === 0;
-      const handed = handToChild(rests ? { ...usable.state, phase: "resting" } : usable.state);
-      return act(handed.state, [
-        trace,
-        ...usable.effects,
-        deadline("look"),
-        // What is pasted may have been looked for while a dialog stood in front of it.
-        ...(state.phase === "pasted" ? awaitEcho(state).effects : []),
-        ...handed.effects,
-        ...(isSubmitted(next) ? [overWhenIdle()] : []),
-      ]);
-    }
-    case "waiting":
-      // A failed request may put a menu on the screen, as a rate limit does: nobody has to choose any more.
-      if (state.phase === "settling" && state.failure !== undefined) {
-        return end(next, { kind: "failed", failure: state.failure });
-      }
-      return overWithoutHooks(next) ??
-        act(next, [trace, deadline("idle"), ...(isAsking(next) ? [] : [lookWhenQuiet()])]);
-    default:
-      return act(next, [trace]);
+  if (status === "waiting") {
+    onWaiting(step);
+    return;
   }
+  emitStatusTrace(step);
+  if (status === "busy") onBusy(step);
+  if (status === "idle") onIdle(step);
 }
 
-/**
- * Notes when the hook ran that has announced the end of a turn, and what the child said of itself before that was heard:
- * it may have been idle by then already.
- */
-export function onAnnounced({ state, effects }: Step, ranAt: number): Step {
-  const { status } = state;
-  const next = { ...state, announcedAt: ranAt };
-  if (status === undefined || status.status === "busy") return act(next, effects);
-  const again = onStatus(next, status);
-  return act(again.state, [...effects, ...again.effects]);
+function emitStatusTrace(step: ControlStep): void {
+  const { status, waitingFor } = step.state.status ?? {};
+  const reason = waitingFor === undefined ? "" : ` (${waitingFor})`;
+  step.emit({ type: "trace", text: `status ${status}${reason}` });
 }
 
-/** Whether the child finds its prompt on its stdin: then it is busy with that. */
+function onBusy(step: ControlStep): void {
+  // A settling child is still busy: only idle, or another hook of the turn, decides.
+  if (step.state.phase === "settling" || !isOnStdin(step.state)) {
+    markReady(step);
+    step.emit(deadline("idle"));
+    return;
+  }
+  beginTurn(step);
+  // A permission that a hook denied made the child wait for a moment: no dialog is left to look at.
+  step.emit(deadline("idle"), deadline("look"));
+}
+
+function onIdle(step: ControlStep): void {
+  const { phase } = step.state;
+  if (phase === "settling") {
+    if (!endRecordedTurn(step)) step.emit(recordDeadline(step.state));
+    return;
+  }
+  if (endCarriedOutTurn(step) || endHooklessTurn(step)) return;
+  const wasSubmitted = isSubmitted(step.state);
+  // The input box is there, so no start-up dialog is in the way.
+  markReady(step);
+  if (phase === "starting" && step.state.sent.length === 0) {
+    changePhase(step, { phase: "resting" });
+  }
+  step.emit(deadline("look"));
+  // The paste may have been looked for while a dialog stood in front of it.
+  if (phase === "pasted") awaitEcho(step);
+  deliverNext(step);
+  if (wasSubmitted) step.emit(idleDeadline());
+}
+
+function onWaiting(step: ControlStep): void {
+  const { phase, failure } = step.state;
+  // A failed request may put a menu on the screen, as a rate limit does: its choice does not matter any more.
+  if (phase === "settling" && failure !== undefined) {
+    endSession(step, { kind: "failed", failure });
+    return;
+  }
+  if (endHooklessTurn(step)) return;
+  emitStatusTrace(step);
+  step.emit(deadline("idle"));
+  if (!isAsking(step.state)) step.emit(lookDeadline());
+}
+
+/** Records when the hook ran that has announced the end of a turn; a status before that may say that the child is idle. */
+export function onAnnounced(step: ControlStep, ranAt: number): void {
+  step.update({ announcedAt: ranAt });
+  const { status } = step.state;
+  if (status !== undefined && status.status !== "busy") onStatus(step, status);
+}
+
+/** Whether the child finds its prompt on its stdin: then a busy child is busy with that. */
 function isOnStdin({ sent, taken }: SessionState): boolean {
   return [...sent, ...taken].some(({ way }) => way === "stdin");
 }

@@ -1,12 +1,13 @@
-import { onStoppable } from "./stop_turn.ts";
-import { onWoken } from "./background_turns.ts";
-import { began } from "./begin_turn.ts";
-import { isFollowed, isNextTaken, queueAfter, withGoal, withWakeup } from "./follow_ups.ts";
-import { withOutputWritten } from "../protocol/structured_output.ts";
-import { answerEndHook, awaitRest, end, settledEnding } from "./end_session.ts";
-import { handToChild, restWithTasks } from "./deliver.ts";
+import { pressEscapeOnceStoppable } from "./stop_turn.ts";
+import { onSubagentWoken } from "./background_turns.ts";
+import { beginTurn } from "./begin_turn.ts";
+import { changePhase, type ControlStep } from "./control_step.ts";
+import { deadline } from "./effect.ts";
+import { isFollowed, isNextTaken, queueAfter, recordGoal, recordWakeup } from "./follow_ups.ts";
+import { recordOutputWritten } from "../protocol/structured_output.ts";
+import { answerEndHook, awaitTranscript, endSession, settledEnding } from "./end_session.ts";
+import { deliverNext, restWithTasks } from "./deliver.ts";
 import { claudeCommands, REVIEWS } from "./prompt/claude_commands.ts";
-import type { Effect } from "./effect.ts";
 import { type Entry, isTimed } from "../../claude/transcript/entry.ts";
 import { GOAL_COMMAND } from "../../claude/transcript/special_entries.ts";
 import { lineId } from "../../claude/transcript/entry_order.ts";
@@ -15,65 +16,91 @@ import { isNotification } from "../../claude/transcript/task_notification.ts";
 import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
 import { slashWord } from "./prompt/prompt_text.ts";
 import type { SessionState } from "./session_state.ts";
-import { act, deadline, stay, type Step } from "./step.ts";
-import { currentPrompt, takeFirst, takeLine } from "./taken_prompts.ts";
+import { currentPrompt, findWrittenPrompt, takeFirst } from "./taken_prompts.ts";
 import {
-  intoNextTurn,
-  overAtOnce,
-  overOnRecord,
-  overTurn,
-  overWhenCarriedOut,
-  overWithoutHooks,
+  beginNextTurn,
+  endAtOnce,
+  endCarriedOutTurn,
+  endHooklessTurn,
+  endRecordedTurn,
+  endTurn,
 } from "./end_turn.ts";
-import { overWhenFollowed, overWhenIdle, untilSettled } from "./wait_times.ts";
+import { followUpDeadline, idleDeadline, settlingDeadlines } from "./wait_times.ts";
 
-/** A line of the transcript: what runs, what is on record, and whether the turn is over. */
-export function onTranscript(before: SessionState, line: Entry): Step {
-  const entry = transcriptSign(line);
-  const version = before.version ?? (line.type === "other" ? undefined : line.version);
-  const known: SessionState = {
-    ...withWakeup(withGoal(withOutputWritten(before, entry.returned), [line]), entry),
-    ...(version === undefined ? {} : { version }),
-    tools: toolsAfter(before.tools, entry),
-    childQueue: queueAfter(before, line),
+/** What was known before a line was read. */
+interface KnownBefore {
+  readonly isFollowed: boolean;
+  readonly recorded: boolean;
+  readonly requested: boolean;
+  readonly unasked: boolean;
+}
+
+/** A line of the transcript, and what it tells. */
+interface Line {
+  readonly line: Entry;
+  readonly sign: TranscriptSign;
+}
+
+/** Receives a line of the transcript: it tells what runs, what is written, and whether the turn is over. */
+export function onTranscript(step: ControlStep, line: Entry): void {
+  const sign = transcriptSign(line);
+  const { childQueue: { woken: wokenBefore }, lines } = step.state;
+  const { recorded, requested, unasked, wakeup, woken, late } = step.state;
+  const before: KnownBefore = {
+    isFollowed: isFollowed(step.state),
+    recorded,
+    requested,
+    unasked,
   };
-  if (known.childQueue.woken.size > before.childQueue.woken.size && known.ending === undefined) {
-    return onWoken(known);
+  const wasNextTaken = isNextTaken(step.state);
+  recordSession(step, { line, sign });
+  if (step.state.childQueue.woken.size > wokenBefore.size && step.state.ending === undefined) {
+    onSubagentWoken(step);
+    return;
   }
   const isOfTime = line.type === "user" && isTimed(line);
-  const asked = entry.asked === undefined || isOfTime ? undefined : takeLine(known, entry.asked);
-  const given = idOfItsOwn(before, asked?.uuid);
-  if (entry.prompt && asked?.isNews && known.phase === "settling") {
-    // The child goes on with what it has in its queue, and the hook that says so has not been heard yet.
-    const over = overTurn(known, settledEnding(known) ?? { kind: "aborted" }, { recorded: false });
-    const next = onTranscript(over.state, line);
-    return act(next.state, [...over.effects, ...next.effects]);
+  const asked = sign.asked === undefined || isOfTime
+    ? undefined
+    : findWrittenPrompt(step.state, sign.asked);
+  if (sign.prompt && asked?.isUnannounced && step.state.phase === "settling") {
+    // The child goes on with a prompt in its queue, and the hook that says so has not been received yet.
+    endTurn(step, settledEnding(step.state) ?? { kind: "aborted" }, { recorded: false });
+    onTranscript(step, line);
+    return;
   }
-  const isNotice = entry.prompt && asked?.state === known && isNotification(entry.asked);
-  // The model is woken, of which no hook has told.
-  const isWoken = isOfTime && before.wakeup !== undefined && !before.woken && !before.late;
-  // The child goes on with the end of a task; where it has ended that turn too, it took the prompt before that.
-  const begun = isWoken || (isNotice && isNextTaken(before))
-    ? intoNextTurn(known, { woken: isWoken, noticed: isNotice })
-    : undefined;
-  if (begun !== undefined) {
-    const next = onTranscript(begun.state, line);
-    return act(next.state, [...begun.effects, ...next.effects]);
+  const isNotice = sign.prompt && asked?.isFound === false && isNotification(sign.asked);
+  // A wake-up of which no hook has told.
+  const isWoken = isOfTime && wakeup !== undefined && !woken && !late;
+  // The child goes on with the end of a task. Where it has ended that turn too, it took the prompt before that.
+  const mayBegin = isWoken || (isNotice && wasNextTaken);
+  if (mayBegin && beginNextTurn(step, { woken: isWoken, noticed: isNotice })) {
+    onTranscript(step, line);
+    return;
   }
-  const isLate = known.late &&
-    (!entry.prompt || asked?.isLate === true || (isNotice && awaitsLine(known)));
-  const taken = named(asked?.state ?? known, { given, line });
-  const id = lineId(line);
-  const state = onRecord({
-    ...taken,
-    lines: id === undefined ? taken.lines : taken.lines.with(id, true),
+  const isLate = step.state.late &&
+    (!sign.prompt || asked?.isLate === true || (isNotice && awaitsLine(step.state)));
+  if (asked !== undefined) step.update(asked.changes);
+  recordId(step, { line, given: ownId(lines, asked?.uuid) });
+  step.update({
     late: isLate,
-    unasked: taken.unasked && !entry.prompt,
-    woken: taken.woken || isWoken,
-    noticed: taken.noticed || (isNotice && !isLate),
-  }, { line, entry });
-  const next = goOn(state, { before, line, entry });
-  return act(next.state, [...namesOf(line, given), ...next.effects]);
+    unasked: step.state.unasked && !sign.prompt,
+    woken: step.state.woken || isWoken,
+    noticed: step.state.noticed || (isNotice && !isLate),
+  });
+  if (!isLate) recordTurn(step, { line, sign });
+  followLine(step, { line, sign }, before);
+}
+
+/** Records what a line tells of the session, whatever turn it belongs to. */
+function recordSession(step: ControlStep, { line, sign }: Line): void {
+  const childQueue = queueAfter(step.state, line);
+  const tools = toolsAfter(step.state.tools, sign);
+  recordOutputWritten(step, sign.returned);
+  recordGoal(step, [line]);
+  recordWakeup(step, sign);
+  step.update({ childQueue, tools });
+  const { version } = line.type === "other" ? {} : line;
+  if (step.state.version === undefined && version !== undefined) step.update({ version });
 }
 
 /** Whether the turn is that of a message whose line is still to be read. */
@@ -81,66 +108,64 @@ function awaitsLine({ taken, unwritten }: SessionState): boolean {
   return taken.some((prompt) => prompt.command === undefined && unwritten.includes(prompt));
 }
 
-/** What is done because of a line that is on record. */
-function goOn(
-  state: SessionState,
-  { before, line, entry }: {
-    readonly before: SessionState;
-    readonly line: Entry;
-    readonly entry: TranscriptSign;
-  },
-): Step {
-  if (state.phase === "ending") return answerEndHook(state);
-  if (state.phase === "reading") return awaitRest(state);
-  if (state.phase === "interrupting") {
-    return entry.end === undefined ? stay(state) : end(state, state.ending);
+/** Does what follows from a line that has been recorded. */
+function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore): void {
+  const { phase, ending, late, recorded, unasked, halted, background } = step.state;
+  if (phase === "ending") return answerEndHook(step);
+  if (phase === "reading") return awaitTranscript(step);
+  if (phase === "interrupting") {
+    if (sign.end !== undefined) endSession(step, ending);
+    return;
   }
-  if (state.late) return stay(state);
-  if (entry.end === "interrupted" && mayBeStopped(state)) {
-    return overTurn(state, { kind: "aborted" });
+  if (late) return;
+  if (sign.end === "interrupted" && mayBeStopped(step.state)) {
+    return endTurn(step, { kind: "aborted" });
   }
-  const isNews = !before.recorded || !before.requested || before.unasked !== state.unasked;
-  if (state.phase === "aborting" && state.recorded && isNews) {
-    return onStoppable({ ...state, prompted: true });
+  const isNews = !before.recorded || !before.requested || before.unasked !== unasked;
+  if (phase === "aborting" && recorded && isNews) {
+    step.update({ prompted: true });
+    return pressEscapeOnceStoppable(step);
   }
-  if (entry.end === "completed" && state.halted && state.phase === "working") {
-    const halted: SessionState = {
-      ...takeFirst(state),
-      phase: "settling",
-      stop: {},
-      priced: false,
-    };
-    const over = overOnRecord(halted) ?? stay(halted);
-    return over.state.phase === "settling"
-      ? act(over.state, [...over.effects, ...untilSettled(state)])
-      : over;
-  }
-  if (state.background && line.type === "system" && line.subtype === "turn_duration") {
+  if (sign.end === "completed" && halted && phase === "working") return settleHaltedTurn(step);
+  if (background && line.type === "system" && line.subtype === "turn_duration") {
     // This is the last line of a turn, at which its result is printed. The order of lines tells the turn's own prompt from
     // the next one; the time of the Stop hook does not.
-    return restWithTasks(state);
+    return restWithTasks(step);
   }
-  if (state.phase === "settling") {
-    const isNews = isFollowed(state) && !isFollowed(before);
-    return overOnRecord(state) ?? overAtOnce(state) ??
-      act(state, isNews ? [overWhenFollowed(state)] : []);
+  if (phase === "settling") {
+    if (endRecordedTurn(step) || endAtOnce(step)) return;
+    if (isFollowed(step.state) && !before.isFollowed) step.emit(followUpDeadline(step.state));
+    return;
   }
-  if (!entry.prompt) {
-    return overWhenCarriedOut(state) ?? overWithoutHooks(state) ??
-      act(state, isRefused(state, entry) ? [overWhenIdle()] : []);
-  }
-  const next = began({ ...state, prompted: true });
+  if (sign.prompt) return beginWrittenTurn(step, before);
+  if (endCarriedOutTurn(step) || endHooklessTurn(step)) return;
+  if (isRefused(step.state, sign)) step.emit(idleDeadline());
+}
+
+/** Waits for the child to be idle after a turn that a hook has stopped after a tool: no Stop hook follows. */
+function settleHaltedTurn(step: ControlStep): void {
+  const deadlines = settlingDeadlines(step.state);
+  takeFirst(step);
+  changePhase(step, { phase: "settling" });
+  step.update({ stop: {}, priced: false });
+  if (!endRecordedTurn(step)) step.emit(...deadlines);
+}
+
+/** Begins the turn of a prompt that the transcript holds. */
+function beginWrittenTurn(step: ControlStep, before: KnownBefore): void {
+  const isIdle = step.state.status?.status === "idle";
+  step.update({ prompted: true });
+  beginTurn(step);
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
-  const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
+  if (isIdle) step.emit(idleDeadline());
   // The end of a task starts a turn; the first prompt may be written late.
-  const turn = before.recorded ? [deadline("background")] : [];
-  const further = handToChild(next.state);
-  return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
+  if (before.recorded) step.emit(deadline("background"));
+  deliverNext(step);
 }
 
 /**
- * Whether Escape was pressed to end the turn, or the one before, whose own last line comes before this one's prompt, on a
- * busy machine seconds after that turn was over. A command may have no line before its end.
+ * Whether Escape was pressed to end this turn. On a busy machine the last line of the turn before may come seconds after
+ * that turn, before this one's prompt. A command may have no line before its end.
  */
 function mayBeStopped(state: SessionState): boolean {
   const { phase, shaken, recorded } = state;
@@ -149,73 +174,71 @@ function mayBeStopped(state: SessionState): boolean {
 }
 
 /**
- * Whether the child says to what was pasted that it is no command: it is idle as before then, and says nothing of that
- * (2.1.330).
+ * Whether the child says that the pasted text is no command: it is idle as before, and no status change says so (2.1.330).
  */
 function isRefused({ phase, status }: SessionState, { warns }: TranscriptSign): boolean {
   return phase === "entered" && warns === true && status?.status === "idle";
 }
 
 /**
- * The id that the caller gave a message. One that a line has already stays that line's alone: whoever goes on with the
- * session finds only one of two, and may lose what is before.
+ * The id that the caller gave a message, unless another line has it: whoever goes on with the session finds only one of two
+ * lines with the same id, and may lose what comes before.
  */
-function idOfItsOwn({ lines }: SessionState, given: string | undefined): string | undefined {
+function ownId(lines: SessionState["lines"], given: string | undefined): string | undefined {
   return given !== undefined && lines.has(given) ? undefined : given;
 }
 
-/** Notes under which id the transcript has a prompt to which the caller gave another one. */
-function named(
-  state: SessionState,
-  { given, line }: { readonly given: string | undefined; readonly line: Entry },
-): SessionState {
-  if (given === undefined || line.type !== "user" || line.uuid === undefined) return state;
-  return { ...state, lineIds: state.lineIds.with(given, line.uuid) };
-}
-
-/** Tells of the id that a line has of a message to which the caller gave another one. */
-function namesOf(line: Entry, given: string | undefined): readonly Effect[] {
-  // What became a part of a turn is named beside the line's own id.
-  const id = line.type === "attachment"
+/** Records a line's id, and reports it where the caller gave the message another one. */
+function recordId(
+  step: ControlStep,
+  { line, given }: { readonly line: Entry; readonly given: string | undefined },
+): void {
+  const { lines, lineIds } = step.state;
+  const id = lineId(line);
+  if (id !== undefined) step.update({ lines: lines.with(id, true) });
+  if (given === undefined) return;
+  if (line.type === "user" && line.uuid !== undefined) {
+    step.update({ lineIds: lineIds.with(given, line.uuid) });
+  }
+  // A message that became a part of a turn has its id in a field of its own.
+  const named = line.type === "attachment"
     ? line.attachment["source_uuid"]
     : line.type === "user"
     ? line.uuid
     : undefined;
-  return typeof id !== "string" || !given || given === id
-    ? []
-    : [{ type: "named", line: id, given }];
+  if (typeof named === "string" && given !== "" && given !== named) {
+    step.emit({ type: "named", line: named, given });
+  }
 }
 
-/** What a line puts on record of the turn. */
-function onRecord(
-  before: SessionState,
-  { line, entry }: { readonly line: Entry; readonly entry: TranscriptSign },
-): SessionState {
-  if (before.late) return before;
-  return {
-    ...before,
-    answered: (before.answered && !entry.prompt) || line.type === "assistant",
-    recorded: before.recorded || entry.prompt,
-    requested: before.requested || (line.type === "other" && isMainRequest(line.line)),
-    carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before, line)),
-    halted: (before.halted && !entry.prompt) || entry.halted === true,
-    blocked: entry.blocked ?? (entry.prompt ? undefined : before.blocked),
-    // What is said ahead of a call, or of its result, is not what ends the turn, though that may say the same.
-    answer: entry.text ?? (entry.called.size + entry.returned.length > 0 ? "" : before.answer),
-    completed: entry.end === "completed" || (before.completed && entry.isSystem) ||
-      (entry.failed === true && before.options.hookless === true),
-    summed: entry.end === "completed" || (before.summed && !entry.prompt),
-    ...(entry.shellLimitMs === undefined
-      ? {}
-      : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),
-  };
+/** Records what the transcript holds of the turn after one of its lines. */
+function recordTurn(step: ControlStep, { line, sign }: Line): void {
+  const { state } = step;
+  const carriedOut = state.carriedOut || (sign.carriedOut === true && endsTurn(state, line));
+  const shellLimitMs = sign.shellLimitMs === undefined
+    ? state.shellLimitMs
+    : Math.max(sign.shellLimitMs, state.shellLimitMs ?? 0);
+  step.update({
+    answered: (state.answered && !sign.prompt) || line.type === "assistant",
+    recorded: state.recorded || sign.prompt,
+    requested: state.requested || (line.type === "other" && isMainRequest(line.line)),
+    carriedOut,
+    halted: (state.halted && !sign.prompt) || sign.halted === true,
+    blocked: sign.blocked ?? (sign.prompt ? undefined : state.blocked),
+    // A text before a call, or before its result, does not end the turn, though the last text may be the same.
+    answer: sign.text ?? (sign.called.size + sign.returned.length > 0 ? "" : state.answer),
+    completed: sign.end === "completed" || (state.completed && sign.isSystem) ||
+      (sign.failed === true && state.options.hookless === true),
+    summed: sign.end === "completed" || (state.summed && !sign.prompt),
+    shellLimitMs,
+  });
 }
 
 /**
- * Whether the prompt is a command whose output ends the turn: a skill says something if it has a subagent. That a goal is
- * set is a line of the user's, and the model is asked then; whatever else becomes of one is said in Claude Code's name.
+ * Whether the prompt is a command whose output ends the turn: a skill has output if it has a subagent. That a goal is set
+ * is a line of the user's, after which the model is asked; every other result of the goal command is a system line.
  */
-function isTold(state: SessionState, line: Entry): boolean {
+function endsTurn(state: SessionState, line: Entry): boolean {
   const { version = "" } = state;
   const command = slashWord(currentPrompt(state)?.text ?? "");
   if (command === undefined) return false;

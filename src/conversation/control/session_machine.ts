@@ -1,4 +1,4 @@
-import { onDrawn, stopForUrgent, stopWhenFree } from "./stop_turn.ts";
+import { recordDrawing, stopAfterCommand, stopForUrgentMessage } from "./stop_turn.ts";
 import { awaitBackground } from "./background_wait.ts";
 import { answersInOrder } from "../protocol/requests/answers_in_order.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../protocol/questions/asking.ts";
@@ -9,20 +9,21 @@ import { onChildGone, onConsulted } from "../protocol/requests/consulting.ts";
 import { stopsOver, withTasks } from "../protocol/requests/stopping.ts";
 import { onControl } from "../protocol/requests/on_control.ts";
 import { onOutputMessage } from "../protocol/structured_output.ts";
-import type { Effect, Ending } from "./effect.ts";
+import { changePhase, type ControlStep } from "./control_step.ts";
+import { deadline, type Effect, type Ending, write } from "./effect.ts";
 import {
-  announced,
-  awaitRest,
+  announcedEnding,
+  awaitTranscript,
   clearedDeadlines,
-  end,
-  finish,
-  interrupt,
+  endSession,
+  finishSession,
+  interruptChild,
   killChild,
   settledEnding,
 } from "./end_session.ts";
-import { withGoal, withShell } from "./follow_ups.ts";
-import { handToChild, seePasted } from "./deliver.ts";
-import type { Exit, Input } from "./input.ts";
+import { recordGoal, recordShell } from "./follow_ups.ts";
+import { deliverNext, seePasted } from "./deliver.ts";
+import type { Exit, Input, SubagentLine } from "./input.ts";
 import { onSpent } from "./budget.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
@@ -32,156 +33,218 @@ import { onStatus } from "./on_status.ts";
 import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
-import { act, andThen, deadline, stay, type Step, write } from "./step.ts";
+import { runOld } from "./step.ts";
 import { plainOutput, withWritten } from "../terminal/screen.ts";
 import { missedLater } from "../terminal/paste.ts";
-import { onPriced, onTaskless, overAtOnce } from "./end_turn.ts";
+import { endAtOnce, onTaskless, settleCost } from "./end_turn.ts";
 import { OUTPUT_SERVER } from "../../claude/transcript/structured_output_tool.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import type { StopSignal } from "../../claude/wire/stop_signal.ts";
 import { type LateTerms, limitsOf } from "./session_options.ts";
-import { answerProbes, PROBE_FINAL, scanTerminal } from "../terminal/terminal_scanner.ts";
-import { lookAtStart, overWhenIdle } from "./wait_times.ts";
+import { Step } from "../step.ts";
+import {
+  answerProbes,
+  PROBE_FINAL,
+  scanTerminal,
+  type TerminalToken,
+} from "../terminal/terminal_scanner.ts";
+import { idleDeadline, startLookDeadline } from "./wait_times.ts";
 
-/** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
-export function step(state: SessionState, input: Input): Step {
-  return answersInOrder(stopWhenFree(stepOn(state, input)), { before: state, input });
+type InputOf<Type extends Input["type"]> = Extract<Input, { readonly type: Type }>;
+
+/**
+ * Returns the state after an input, and the effects for the child and the caller. Reads no clock, no file and no
+ * environment.
+ */
+export function receiveSessionInput(
+  before: SessionState,
+  input: Input,
+): { readonly state: SessionState; readonly effects: readonly Effect[] } {
+  const step: ControlStep = new Step<SessionState, Effect>(before);
+  receive(step, input);
+  stopAfterCommand(step);
+  const { state, emitted: effects } = step;
+  return answersInOrder({ state: state as SessionState, effects }, { before, input });
 }
 
-function stepOn(state: SessionState, input: Input): Step {
-  if (state.phase === "ended") return stay(state);
-  if (state.phase === "reading") return onLateInput(state, input);
+function receive(step: ControlStep, input: Input): void {
+  const { phase } = step.state;
+  if (phase === "ended") return;
+  if (phase === "reading") {
+    receiveLate(step, input);
+    return;
+  }
+  if (SIGNS_OF_LIFE.has(input.type)) step.update({ lifeAt: input.at });
   switch (input.type) {
     case "spawned":
-      return act({ ...state, lifeAt: input.at }, [
-        ...(state.options.conversation ? [] : [deadline("timeout", state.options.timeoutMs)]),
-        deadline("start", state.options.startTimeoutMs),
-        deadline("silence", state.options.idleTimeoutMs),
-      ]);
+      return onSpawned(step);
     case "terminal":
-      return onTerminal(alive(state, input), input);
+      return onTerminal(step, input);
     case "hook":
-      return onHook(alive(state, input), input);
+      return onHook(step, input);
     case "mcp":
-      return onServers(alive(state, input), input);
+      return onServers(step, input);
     case "unheard":
-      return state.phase === "ending" || state.phase === "interrupting"
-        ? stay(state)
-        : interrupt(state, announced(state) ?? { kind: "unheard" });
+      return onUnheard(step);
     case "reachable":
-      return handToChild({ ...alive(state, input), reachable: true });
+      step.update({ reachable: true });
+      return deliverNext(step);
     case "terms":
-      return onTerms(state, input);
+      return onTerms(step, input.terms);
     case "message":
-      return onMessage(alive(state, input), input.message);
+      return onMessage(step, input.message);
     case "control":
-      return dismissed(onRequest(alive(state, input), input.request));
+      onRequest(step, input.request);
+      return closeIfDismissed(step);
     case "consulted":
-      return onConsulted(alive(state, input), input);
+      return runOld(step, (state) => onConsulted(state, input));
     case "answer":
-      return onAnswer(alive(state, input), input.answer);
+      return runOld(step, (state) => onAnswer(state, input.answer));
     case "mcp-message":
-      return onMcpMessage(alive(state, input), input);
+      return onMcpMessage(step, input);
     case "closed":
-      return onClosed(alive(state, input));
+      return onClosed(step);
     case "unreadable":
-      return onUnreadable(state, input.reason);
+      return onUnreadable(step, input.reason);
     case "cost":
-      return onCost(alive(state, input), input);
+      return onCost(step, input);
     case "status":
-      return onStatus(alive(state, input), input);
-    case "stream":
-      return stay(alive(state, input));
+      return onStatus(step, input);
     case "transcript":
-      return onTranscript(
-        withTasks(withUntold(alive(state, input), input.entry), input.entry),
-        input.entry,
-      );
+      step.replace(withTasks(withUntold(step.state, input.entry), input.entry));
+      return onTranscript(step, input.entry);
     case "screen":
-      return onScreen(state, input);
+      return onScreen(step, input);
     case "signal":
-      return onSignal(state, input.signal);
+      return onSignal(step, input.signal);
     case "suspended":
-      return onSuspended(state, input.ms);
+      return onSuspended(step, input.ms);
     case "resized":
-      return act({ ...state, size: input.size }, [{ type: "resize", size: input.size }]);
+      step.update({ size: input.size });
+      return step.emit({ type: "resize", size: input.size });
     case "deadline":
-      return onDeadline(state, input);
+      return onDeadline(step, input);
     case "exit":
-      return onExit(state, input.exit);
-    case "subagent": {
-      const { entry, subagent: { agentId, toolUseId } } = input.line;
-      const known = withUntold(withShell(state, input.line), entry, { agentId });
-      return stay(toolUseId === undefined ? known : withTasks(known, entry));
-    }
+      return onExit(step, input.exit);
+    case "subagent":
+      return onSubagentLine(step, input.line);
     case "read":
-      return onTold(state, input.at);
+      return runOld(step, (state) => onTold(state, input.at));
     case "shells":
-      return input.unused ? onTaskless(state) : stay(state);
+      if (input.unused) onTaskless(step);
+      return;
     case "log":
-      return act(state, [{ type: "log", line: input.line }]);
+      return step.emit({ type: "log", line: input.line });
     case "earlier":
-      return stay(withGoal(state, input.entries));
+      return recordGoal(step, input.entries);
+    case "stream":
     case "subagent-note":
     case "fault":
     case "retry":
     case "shell":
     case "shell-output":
     case "shell-over":
-      return stay(state);
+      return;
     default:
       return input satisfies never;
   }
 }
 
-/** The caller asks for something: a change may be for another child, which is started before anything is said to it. */
-function onRequest(state: SessionState, request: ControlRequest): Step {
-  const asked = onControl(state, request);
-  return asked.state.changes === state.changes ? asked : andThen(asked, handToChild);
+/** Inputs that extend the `silence` deadline. */
+const SIGNS_OF_LIFE: ReadonlySet<Input["type"]> = new Set<Input["type"]>([
+  ...["spawned", "terminal", "hook", "mcp", "reachable", "terms", "message", "control"] as const,
+  ...["consulted", "answer", "mcp-message", "closed", "cost", "status", "stream"] as const,
+  "transcript",
+]);
+
+/** Receives what comes when the child is gone: the rest of its transcript, and what the caller still sends. */
+function receiveLate(step: ControlStep, input: Input): void {
+  switch (input.type) {
+    case "transcript":
+      return onTranscript(step, input.entry);
+    case "message":
+      return onMessage(step, input.message);
+    case "control":
+      onRequest(step, input.request);
+      return runOld(step, onChildGone);
+    case "deadline":
+      if (input.name === "record") finishSession(step);
+      return;
+    case "signal":
+      return finishSession(step);
+    default:
+      return;
+  }
 }
 
-/** The child speaks to a server that is bridged to this program, or one that is asked for permissions answers. */
-function onMcpMessage(
-  state: SessionState,
-  input: Extract<Input, { readonly type: "mcp-message" }>,
-): Step {
-  const { output, caller } = state.options;
-  if (isPong(input.message)) return onPong(state);
-  if (input.server === OUTPUT_SERVER && output !== undefined) return onOutputMessage(state, input);
-  return input.server === caller?.promptTool?.server
-    ? onToolAnswer(state, input.message)
-    : onServerMessage(state, input);
+function onSpawned(step: ControlStep): void {
+  const { conversation, timeoutMs, startTimeoutMs, idleTimeoutMs } = step.state.options;
+  // In a conversation, each turn has a wall clock of its own.
+  if (!conversation) step.emit(deadline("timeout", timeoutMs));
+  step.emit(deadline("start", startTimeoutMs), deadline("silence", idleTimeoutMs));
 }
 
-/** Whoever was stopped is not late: nothing has lasted longer for it but the run. */
-function onSuspended(state: SessionState, ms: number): Step {
-  const { screen, keyAt } = state;
-  return act({
-    ...(state.phase === "pasted" ? { ...state, echo: missedLater(state.echo, ms) } : state),
-    lifeAt: state.lifeAt + ms,
-    asked: dueLater(state.asked, ms),
+/** Stops the child, because its hooks cannot report anything. */
+function onUnheard(step: ControlStep): void {
+  const { phase } = step.state;
+  if (phase === "ending" || phase === "interrupting") return;
+  interruptChild(step, announcedEnding(step.state) ?? { kind: "unheard" });
+}
+
+/** Receives a request of the caller's. A change may be for another child, which is started before its first message. */
+function onRequest(step: ControlStep, request: ControlRequest): void {
+  const { changes } = step.state;
+  runOld(step, (state) => onControl(state, request));
+  if (step.state.changes !== changes) deliverNext(step);
+}
+
+/** Receives the child's message to a server that is bridged to this program, or the prompt tool's answer. */
+function onMcpMessage(step: ControlStep, input: InputOf<"mcp-message">): void {
+  const { output, caller } = step.state.options;
+  if (isPong(input.message)) {
+    onPong(step);
+  } else if (input.server === OUTPUT_SERVER && output !== undefined) {
+    runOld(step, (state) => onOutputMessage(state, input));
+  } else if (input.server === caller?.promptTool?.server) {
+    runOld(step, (state) => onToolAnswer(state, input.message));
+  } else {
+    runOld(step, (state) => onServerMessage(state, input));
+  }
+}
+
+/** Puts off what has waited while this program was stopped; only the run's own time has gone on. */
+function onSuspended(step: ControlStep, ms: number): void {
+  const { screen, keyAt, lifeAt, asked } = step.state;
+  if (step.state.phase === "pasted") step.update({ echo: missedLater(step.state.echo, ms) });
+  step.update({
+    lifeAt: lifeAt + ms,
+    asked: dueLater(asked, ms),
     ...(screen === undefined ? {} : { screen: { ...screen, since: screen.since + ms } }),
     ...(keyAt === undefined ? {} : { keyAt: keyAt + ms }),
-  }, [{ type: "postpone", byMs: ms }]);
+  });
+  step.emit({ type: "postpone", byMs: ms });
 }
 
-/** A sign of life, which the `silence` deadline looks at when it fires. */
-function alive(state: SessionState, { at }: { readonly at: number }): SessionState {
-  return state.lifeAt === at ? state : { ...state, lifeAt: at };
+/** Receives the child's exit. */
+function onExit(step: ControlStep, exit: Exit): void {
+  const ending = step.state.ending ?? endingAtExit(step.state, exit);
+  changePhase(step, { phase: "reading", ending });
+  step.update({ exit });
+  runOld(step, stopsOver);
+  runOld(step, onChildGone);
+  awaitTranscript(step);
 }
 
-function onExit(state: SessionState, exit: Exit): Step {
+/** The ending of a child that has ended by itself. */
+function endingAtExit(state: SessionState, exit: Exit): Ending {
+  const { phase, wakeup, taken, turns, sent, queue, options } = state;
   // A Stop that still waited for the idle status was the last one after all.
-  // What it was sent and has not taken is for the next child, if this one was any good.
-  const isUnasked = (state.phase === "resting" || state.phase === "entered") &&
-    !state.wakeup?.awaited && state.taken.length === 0 &&
-    (state.turns > 0 || state.sent.length + state.queue.length === 0);
-  const ending: Ending = state.ending ?? settledEnding(state) ?? refusal(state, exit) ??
-    (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
-  const stopped = stopsOver({ ...state, phase: "reading", ending, exit });
-  const gone = onChildGone(stopped.state);
-  const next = awaitRest(gone.state);
-  return act(next.state, [...stopped.effects, ...gone.effects, ...next.effects]);
+  const known = settledEnding(state) ?? refusal(state, exit);
+  if (known !== undefined) return known;
+  // The next child takes the messages that this one has not taken, if this one has worked at all.
+  const isUnasked = (phase === "resting" || phase === "entered") && !wakeup?.awaited &&
+    taken.length === 0 && (turns > 0 || sent.length + queue.length === 0);
+  return isUnasked && options.conversation ? { kind: "closed" } : { kind: "exited", exit };
 }
 
 /** The exit code with which Claude Code, and `claude -p`, end without beginning anything. */
@@ -195,165 +258,137 @@ function refusal(state: SessionState, exit: Exit): Ending | undefined {
   return words === undefined ? undefined : { kind: "refused", words };
 }
 
-/** The child tells what it has cost: after the announced end of a turn, what the turn has. */
-function onCost(
-  before: SessionState,
-  told: Extract<Input, { readonly type: "cost" }>,
-): Step {
-  const waited = before.unpaid.length > 0;
-  const paid = onSpent(before, told);
-  if (waited) return paid;
-  const { state } = paid;
-  // One that ran before the turn's last hook was asked for by an earlier change.
-  const isEarlier = told.ranAt !== undefined && state.announcedAt !== undefined &&
-    told.ranAt < state.announcedAt;
-  if (isEarlier) return stay(state);
-  return state.phase === "settling" || state.stopHook !== undefined ? onPriced(state) : stay(state);
+/** Receives the cost so far: after the announced end of a turn, that of the turn. */
+function onCost(step: ControlStep, cost: InputOf<"cost">): void {
+  const { unpaid, announcedAt, phase, stopHook } = step.state;
+  onSpent(step, cost);
+  if (unpaid.length > 0) return;
+  // A status line that ran before the turn's last hook ran because of an earlier change.
+  const isEarlier = cost.ranAt !== undefined && announcedAt !== undefined &&
+    cost.ranAt < announcedAt;
+  if (!isEarlier && (phase === "settling" || stopHook !== undefined)) settleCost(step);
 }
 
-/** What is heard once the child is gone: the rest of its transcript, and what the caller says meanwhile. */
-function onLateInput(state: SessionState, input: Input): Step {
-  switch (input.type) {
-    case "transcript":
-      return onTranscript(state, input.entry);
-    case "message":
-      return onMessage(state, input.message);
-    case "control":
-      return andThen(onRequest(state, input.request), onChildGone);
-    case "deadline":
-      return input.name === "record" ? finish(state) : stay(state);
-    case "signal":
-      return finish(state);
-    default:
-      return stay(state);
-  }
-}
-
-/** Somebody asks this program to stop. */
-function onSignal(state: SessionState, signal: StopSignal): Step {
-  switch (state.phase) {
-    case "interrupting": {
-      // A second signal ends the child at once.
-      const ending = state.ending ?? { kind: "interrupted", signal };
-      const killed = killChild({ ...state, phase: "ending", ending }, "SIGKILL");
-      return act(killed.state, [...clearedDeadlines(), ...killed.effects]);
-    }
-    case "ending":
-      // Teardown after any other ending goes on as long as is usual.
-      return state.ending?.kind === "interrupted" || state.exitLeftMs < 0
-        ? killChild(state, "SIGKILL")
-        : stay(state);
-    default:
-      return interrupt(state, announced(state) ?? { kind: "interrupted", signal });
+/** Receives a signal that asks this program to stop. */
+function onSignal(step: ControlStep, signal: StopSignal): void {
+  const { phase, ending, exitLeftMs } = step.state;
+  if (phase === "interrupting") {
+    // A second signal ends the child at once.
+    changePhase(step, { phase: "ending", ending });
+    step.emit(...clearedDeadlines());
+    killChild(step, "SIGKILL");
+  } else if (phase === "ending") {
+    // The end after any other ending takes its usual time.
+    if (ending.kind === "interrupted" || exitLeftMs < 0) killChild(step, "SIGKILL");
+  } else {
+    interruptChild(step, announcedEnding(step.state) ?? { kind: "interrupted", signal });
   }
 }
 
 /**
- * The caller sends a message. An urgent one stops the turn under way, or the turn of an earlier message that still waits:
- * `claude -p` has begun that turn by then (2.1.330).
+ * Receives a message of the caller's. An urgent one stops the turn under way, or the turn of an earlier message that still
+ * waits: `claude -p` has begun that turn by then (2.1.330).
  */
-function onMessage(before: SessionState, message: Message): Step {
-  if (message.repeated || before.dismissed) return stay(before);
-  const isUrgent = message.priority === "now" && before.ending === undefined;
-  const { state, effects } = isUrgent ? stopForUrgent(before) : stay(before);
-  // What waits while no turn is under way is begun at once there, whatever it is: here a child may have yet to start.
-  const { phase, sent } = state;
+function onMessage(step: ControlStep, message: Message): void {
+  const { dismissed, ending } = step.state;
+  if (message.repeated || dismissed) return;
+  const { timeLeftMs, priority } = message;
+  const isOpen = ending === undefined;
+  if (isOpen && timeLeftMs !== undefined) step.emit(deadline("timeout", timeLeftMs));
+  if (isOpen && priority === "now") stopForUrgentMessage(step);
+  // Where no turn is under way, `claude -p` begins that of the first message at once. Here a child may have yet to start.
+  const { phase, sent, queue } = step.state;
   const begun = (phase === "starting" || phase === "resting") && sent.length === 0 ? 1 : 0;
-  const queue = enqueued(state.queue, message, { begun });
-  if (state.ending !== undefined) return stay({ ...state, queue });
-  const { timeLeftMs } = message;
-  const given = handToChild(
-    timeLeftMs === undefined ? { ...state, queue } : { ...state, queue, isBounded: true },
-  );
-  return act(given.state, [
-    ...(timeLeftMs === undefined ? [] : [deadline("timeout", timeLeftMs)]),
-    ...effects,
-    ...given.effects,
-  ]);
+  step.update({ queue: enqueued(queue, message, { begun }) });
+  if (!isOpen) return;
+  if (timeLeftMs !== undefined) step.update({ isBounded: true });
+  deliverNext(step);
 }
 
-/** There are no further messages: what has been sent is still answered. */
-function onClosed(state: SessionState): Step {
-  const { state: next, effects } = onCallerGone({ ...state, open: false });
-  if (state.ending !== undefined) return act(next, effects);
-  const over = (state.phase === "settling" ? overAtOnce(next) : undefined) ?? handToChild(next);
-  const last = over.state.phase === "working" ? awaitBackground(over.state) : stay(over.state);
-  return act(last.state, [...effects, ...over.effects, ...last.effects]);
+/** Receives that no messages follow: those that were sent are still answered. */
+function onClosed(step: ControlStep): void {
+  const { phase, ending } = step.state;
+  step.update({ open: false });
+  runOld(step, onCallerGone);
+  if (ending !== undefined) return;
+  if (phase !== "settling" || !endAtOnce(step)) deliverNext(step);
+  if (step.state.phase === "working") awaitBackground(step);
 }
 
-/** Where the caller has ended the session, nothing more is heard of it. */
-function dismissed(before: Step): Step {
-  if (!before.state.dismissed || !before.state.open) return before;
-  const { state, effects } = onClosed(before.state);
-  return act(state, [...before.effects, ...effects]);
+/** Closes the conversation if the caller has ended the session. */
+function closeIfDismissed(step: ControlStep): void {
+  const { dismissed, open } = step.state;
+  if (dismissed && open) onClosed(step);
 }
 
-/** What the caller sends cannot be understood: nothing that follows could be trusted, so that nothing is done any more. */
-function onUnreadable(state: SessionState, reason: string): Step {
-  const next = { ...state, open: false, queue: [] };
-  const ending = { kind: "unreadable", reason } as const;
-  if (next.ending === undefined) return end(next, ending);
-  // No other child takes the place of one that goes for that.
-  return stay(next.ending.kind === "renewed" ? { ...next, ending } : next);
+/** Ends the session because of input that cannot be understood: no later input could be trusted. */
+function onUnreadable(step: ControlStep, reason: string): void {
+  const { ending } = step.state;
+  step.update({ open: false, queue: [] });
+  if (ending === undefined) {
+    endSession(step, { kind: "unreadable", reason });
+  } else if (ending.kind === "renewed") {
+    // No other child takes the place of this one.
+    step.update({ ending: { kind: "unreadable", reason } });
+  }
 }
 
-/** The caller comes: the session goes on by its terms, before anything has been said in it. */
-function onTerms(
-  state: SessionState,
-  { terms, at }: { readonly terms: LateTerms; readonly at: number },
-): Step {
-  const { idleTimeoutMs: _, caller, ...options } = state.options;
-  const { initializedBy: id } = terms;
+/** Receives the terms of a caller who comes after the child has started, before anything has been said in the session. */
+function onTerms(step: ControlStep, terms: LateTerms): void {
+  const { idleTimeoutMs: _, caller, ...options } = step.state.options;
+  const { initializedBy: id, idleTimeoutMs } = terms;
   const initialized = id === undefined || caller === undefined
     ? caller
     : { ...caller, initialized: { ...caller.initialized, id } };
-  const { idleTimeoutMs } = terms;
-  return act({
-    ...state,
-    lifeAt: at,
+  step.update({
     options: {
       ...options,
       ...limitsOf(terms),
       ...(initialized === undefined ? {} : { caller: initialized }),
     },
-  }, [deadline("silence", idleTimeoutMs)]);
+  });
+  step.emit(deadline("silence", idleTimeoutMs));
 }
 
-/** What the child wrote: its probes are answered, and the echo of a paste is seen. */
-function onTerminal(
-  state: SessionState,
-  { bytes, at }: Extract<Input, { readonly type: "terminal" }>,
-): Step {
-  // Unless a paste is to be seen, nothing but probes matters.
-  const only = state.phase === "pasted" ? undefined : PROBE_FINAL;
-  const { state: scanner, tokens } = scanTerminal(state.scanner, bytes, { only });
-  const effects: Effect[] = [];
+/** Receives a line of a subagent's transcript. */
+function onSubagentLine(step: ControlStep, line: SubagentLine): void {
+  const { entry, subagent: { agentId, toolUseId } } = line;
+  recordShell(step, line);
+  step.replace(withUntold(step.state, entry, { agentId }));
+  if (toolUseId !== undefined) step.replace(withTasks(step.state, entry));
+}
+
+/** Receives the child's terminal output: answers its queries, and looks for the echo of a paste. */
+function onTerminal(step: ControlStep, { bytes, at }: InputOf<"terminal">): void {
+  const { phase, scanner: scannerBefore, heardAt, ready, recorded, status, options } = step.state;
+  // Unless a paste is to be seen, only queries matter.
+  const only = phase === "pasted" ? undefined : PROBE_FINAL;
+  const { state: scanner, tokens } = scanTerminal(scannerBefore, bytes, { only });
   const replies = answerProbes(tokens);
-  if (replies !== "") effects.push(write(replies));
-  const { heardAt = at } = state;
-  if (state.heardAt === undefined && !state.ready) {
-    effects.push(deadline("start", state.options.startTimeoutMs));
+  if (replies !== "") step.emit(write(replies));
+  if (heardAt === undefined && !ready) {
+    step.emit(deadline("start", options.startTimeoutMs));
   }
-  // A child that draws goes on with its prompt, though where the machine is busy it may take seconds to say so.
-  if (state.phase === "working" && state.recorded && state.status?.status === "idle") {
-    effects.push(overWhenIdle());
+  // A child that draws goes on with its prompt, though on a busy machine its status may come seconds later.
+  if (phase === "working" && recorded && status?.status === "idle") step.emit(idleDeadline());
+  step.update({ scanner, heardAt: heardAt ?? at });
+  if (phase === "starting" && status === undefined) {
+    step.update({ written: withWritten(step.state.written, bytes) });
+    step.emit(startLookDeadline(step.state));
+  } else if (phase === "pasted") {
+    lookForPaste(step, tokens);
   }
-  let next: SessionState = heardAt === state.heardAt && scanner === state.scanner
-    ? state
-    : { ...state, scanner, heardAt };
-  if (next.phase === "starting") {
-    if (next.status === undefined) {
-      next = { ...next, written: withWritten(next.written, bytes) };
-      effects.push(lookAtStart(next));
-    }
-  } else if (next.phase === "pasted") {
-    for (const token of tokens) {
-      if (token.kind !== "text" || next.phase !== "pasted") continue;
-      const seen = seePasted(next, { visible: token.bytes, echo: next.echo });
-      next = seen.next?.state ?? { ...next, echo: seen.echo };
-      effects.push(...seen.next?.effects ?? []);
-    }
+  recordDrawing(step);
+}
+
+/** Looks for a paste in new output. */
+function lookForPaste(step: ControlStep, tokens: readonly TerminalToken[]): void {
+  for (const token of tokens) {
+    if (token.kind !== "text") continue;
+    const { state } = step;
+    if (state.phase !== "pasted") return;
+    const { pasting } = state;
+    const echo = seePasted(step, { visible: token.bytes, pasting, echo: state.echo });
+    if (echo !== undefined) step.update({ echo });
   }
-  const drawn = onDrawn(next);
-  return act(drawn.state, [...effects, ...drawn.effects]);
 }

@@ -135,7 +135,7 @@ interface StartMemory {
     readonly pings?: number;
     /** Whether the child has begun connections that it is not done with. */
     readonly connecting?: boolean;
-  };
+  } | undefined;
   /** The MCP servers that the child has done with connecting to, by their names. */
   readonly settled: Readonly<Record<string, "connected" | "failed">>;
 }

@@ -1,62 +1,73 @@
+import type { ControlStep } from "./control_step.ts";
 import { isTextOf, type Message, type Prompt } from "./message.ts";
 import { isNotification } from "../../claude/transcript/task_notification.ts";
 import type { SessionState } from "./session_state.ts";
 
-/**
- * The session once a hook has told that its child takes a text that it was sent.
- *
- * @returns undefined for a text that the child was not sent, or has taken before
- */
-export function take(state: SessionState, text: unknown): SessionState | undefined {
-  const at = state.sent.findIndex((prompt) => isTextOf(prompt, text));
-  return at < 0 ? undefined : takeUnwritten(state, at);
+/** Whether the child was sent a text, and is not known to have taken it. */
+export function isSent({ sent }: SessionState, text: unknown): boolean {
+  return sent.some((prompt) => isTextOf(prompt, text));
+}
+
+/** Moves a text that a hook names from what was sent to what the child has taken, if it is there. */
+export function takeSent(step: ControlStep, text: unknown): void {
+  const place = step.state.sent.findIndex((prompt) => isTextOf(prompt, text));
+  if (place >= 0) takeUnwritten(step, place);
 }
 
 /**
- * The session in a turn: it is that of what was on its way, though nothing has said so. What is on its way when the model
- * is woken, or hears of the end of a task, waits in the child's queue.
+ * Makes the first prompt that was sent the turn's own, though no hook has said so. In the turn of a wake-up, or of the end
+ * of a task, a prompt that was sent waits in the child's queue.
  */
-export function takeFirst<Session extends SessionState>(state: Session): Session {
-  const { taken, sent, woken, noticed } = state;
-  const isOthers = woken || noticed;
-  return taken.length === 0 && sent.length > 0 && !isOthers ? takeUnwritten(state, 0) : state;
+export function takeFirst(step: ControlStep): void {
+  const { taken, sent, woken, noticed } = step.state;
+  if (taken.length === 0 && sent.length > 0 && !woken && !noticed) takeUnwritten(step, 0);
 }
 
-function takeUnwritten<Session extends SessionState>(state: Session, at: number): Session {
-  return { ...taken(state, at), unwritten: [...state.unwritten, ...state.sent.slice(at, at + 1)] };
+function takeUnwritten(step: ControlStep, place: number): void {
+  const { unwritten, sent } = step.state;
+  step.update({
+    ...taken(step.state, place),
+    unwritten: [...unwritten, ...sent.slice(place, place + 1)],
+  });
 }
 
-/** What the line of a prompt in the transcript tells. */
-interface WrittenPrompt {
-  readonly state: SessionState;
-  /** The id that the caller gave it, if it gave one. */
+/** What the transcript's line of a prompt tells. */
+export interface WrittenPrompt {
+  /** Whether the line is that of a prompt that the child was sent. */
+  readonly isFound: boolean;
+  /** What the line changes in the session. */
+  readonly changes: Partial<SessionState>;
+  /** The id that the caller gave the prompt, if it gave one. */
   readonly uuid?: string | undefined;
   /** Whether the child has taken the prompt, and no hook has told so. */
-  readonly isNews: boolean;
-  /** Whether it is a prompt of an earlier turn. */
+  readonly isUnannounced: boolean;
+  /** Whether the prompt belongs to an earlier turn. */
   readonly isLate: boolean;
 }
 
 /**
- * Takes the line of a prompt, or of a message that became a part of a turn. A command has another text there; whether
- * what came in by the child's stdin or its input box is still what it was, is looked at when the turn is over.
+ * Finds the prompt of a line: of a prompt's own, or of a message that became a part of a turn. A command has another text
+ * in its line. Whether a prompt from the child's stdin or input box kept its text is checked when the turn is over.
  */
-export function takeLine(state: SessionState, text: string): WrittenPrompt {
+export function findWrittenPrompt(state: SessionState, text: string): WrittenPrompt {
   const known = placeOf(state.unwritten, text);
   const prompt = state.unwritten[known];
   if (prompt !== undefined) {
     return {
-      state: { ...state, unwritten: state.unwritten.toSpliced(known, 1) },
+      isFound: true,
+      changes: { unwritten: state.unwritten.toSpliced(known, 1) },
       uuid: ownId(prompt),
-      isNews: false,
+      isUnannounced: false,
       isLate: !state.taken.includes(prompt),
     };
   }
   const place = placeOf(state.sent, text);
-  return place < 0 ? { state, isNews: false, isLate: false } : {
-    state: taken(state, place),
+  if (place < 0) return { isFound: false, changes: {}, isUnannounced: false, isLate: false };
+  return {
+    isFound: true,
+    changes: taken(state, place),
     uuid: ownId(state.sent[place]),
-    isNews: true,
+    isUnannounced: true,
     isLate: false,
   };
 }
@@ -66,17 +77,17 @@ function ownId(prompt: Prompt | undefined): string | undefined {
   return prompt?.namesake ? undefined : prompt?.uuid;
 }
 
-/** The message that is on its way, or that the turn is about. */
+/** The first prompt that was sent and is not taken; else the first that the turn has taken. */
 export function currentPrompt({ sent, taken }: SessionState): Prompt | undefined {
   return sent[0] ?? taken[0];
 }
 
-/** What the last turn was about, or the one that never began. */
+/** The prompts of the last turn, or of the one that never began. */
 export function lastMessages({ sent, taken }: SessionState): readonly Prompt[] {
   return taken.length > 0 ? taken : sent;
 }
 
-/** What is still to be answered once the child is gone, and the turn under way, or the next one, has failed. */
+/** The messages that are still to be answered when the child is gone: its current turn, or the next one, has failed. */
 export function untakenMessages(
   { ending, queue, sent, taken }: SessionState,
 ): readonly Message[] {
@@ -88,16 +99,15 @@ function placeOf(prompts: readonly Prompt[], text: string): number {
   const same = prompts.findIndex((prompt) => isTextOf(prompt, text));
   if (same >= 0) return same;
   const [first] = prompts;
-  // What tells of the end of a task is nobody's text.
-  const isOther = first !== undefined && !isNotification(text) &&
+  // The notice of a task's end is no prompt of the caller.
+  const mayDiffer = first !== undefined && !isNotification(text) &&
     (first.way !== "rendezvous" || first.command !== undefined);
-  return isOther ? 0 : -1;
+  return mayDiffer ? 0 : -1;
 }
 
-function taken<Session extends SessionState>(state: Session, at: number): Session {
+function taken(state: SessionState, place: number): Pick<SessionState, "sent" | "taken"> {
   return {
-    ...state,
-    sent: state.sent.toSpliced(at, 1),
-    taken: [...state.taken, ...state.sent.slice(at, at + 1)],
+    sent: state.sent.toSpliced(place, 1),
+    taken: [...state.taken, ...state.sent.slice(place, place + 1)],
   };
 }

@@ -2,7 +2,7 @@ import { useLearntFacts } from "../../claude/versions/profiles.ts";
 import type { Effect as SessionEffect } from "../control/effect.ts";
 import type { Input } from "../control/input.ts";
 import { Step } from "../step.ts";
-import { step as controlStep } from "../control/session_machine.ts";
+import { receiveSessionInput } from "../control/session_machine.ts";
 import { startSession } from "../control/session_state.ts";
 import { isRepeated, NO_LINES, ownLines } from "../../claude/transcript/entry_order.ts";
 import {
@@ -99,7 +99,7 @@ function control(step: ConversationStep, input: Input): readonly SessionEffect[]
   // Lines that are held back are read, and not emitted.
   const isEmitting = input.type === "read" || (input.type === "deadline" && input.name === "init");
   if (isEmitting && holdsLines(frames)) return [];
-  const { state: session, effects } = controlStep(before, input);
+  const { state: session, effects } = receiveSessionInput(before, input);
   step.update({ session });
   const kills = effects.filter((effect) => effect.type === "kill");
   if (endingAt === undefined && kills.length > 0) {

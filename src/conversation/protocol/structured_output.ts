@@ -5,6 +5,7 @@ import {
   OUTPUT_SERVER,
   OUTPUT_TOOL,
 } from "../../claude/transcript/structured_output_tool.ts";
+import type { ControlStep } from "../control/control_step.ts";
 import type { Effect } from "../control/effect.ts";
 import type { HookPayload, Input, OutputProblem } from "../control/input.ts";
 import type { SessionState } from "../control/session_state.ts";
@@ -41,12 +42,12 @@ export function isOutputWritten({ output: { accepted } }: SessionState): boolean
   return accepted === undefined || accepted.written;
 }
 
-/** Notes that the transcript holds results of calls. */
-export function withOutputWritten(state: SessionState, returned: readonly string[]): SessionState {
-  const { accepted } = state.output;
-  return accepted === undefined || accepted.written || !returned.includes(accepted.callId)
-    ? state
-    : { ...state, output: { ...state.output, accepted: { ...accepted, written: true } } };
+/** Records that the transcript holds the structured answer, if its call is among those whose results a line holds. */
+export function recordOutputWritten(step: ControlStep, returned: readonly string[]): void {
+  const { output } = step.state;
+  const { accepted } = output;
+  if (accepted === undefined || accepted.written || !returned.includes(accepted.callId)) return;
+  step.update({ output: { ...output, accepted: { ...accepted, written: true } } });
 }
 
 /** The child says something to the server that has the tool for structured answers. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { DeadlineName, Input, Untimed } from "../../../src/conversation/control/input.ts";
 import type { Effect, Ending } from "../../../src/conversation/control/effect.ts";
-import { step } from "../../../src/conversation/control/session_machine.ts";
+import { receiveSessionInput } from "../../../src/conversation/control/session_machine.ts";
 import type { WayIn } from "../../../src/conversation/control/message.ts";
 import type { SessionOptions } from "../../../src/conversation/control/session_options.ts";
 import {
@@ -48,7 +48,7 @@ export class Simulation {
   /** Receives inputs, one after the other, at the same time. */
   receive(...inputs: readonly Untimed<Input>[]): void {
     for (const input of inputs) {
-      const next = step(this.#state, { ...input, at: this.#now } as Input);
+      const next = receiveSessionInput(this.#state, { ...input, at: this.#now } as Input);
       this.#state = next.state;
       next.effects.forEach((effect) => this.#carryOut(effect));
     }

@@ -33,10 +33,10 @@ import type { PromptTool } from "../caller_options.ts";
 import { type Question, type WaitingHook, type WaitingMessage, without } from "./question.ts";
 import { withOwnServer } from "../servers.ts";
 import { callOf, isHook, isTold, type Waiting, withTold } from "./told_calls.ts";
-import { end } from "../../control/end_session.ts";
+import { endSession } from "../../control/end_session.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { act, andThen, deadline, stay, type Step } from "../../control/step.ts";
+import { act, andThen, asOld, deadline, stay, type Step } from "../../control/step.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../claude/wire/control.ts";
 
@@ -154,7 +154,7 @@ function askTool(
   const { name, tool } = promptTool;
   const prefix = name.slice(0, name.length - tool.length);
   const available = toolsBesidePrompt(state, promptTool).map((other) => `${prefix}${other}`);
-  return end(state, { kind: "no-prompt-tool", name, available });
+  return asOld(state, (step) => endSession(step, { kind: "no-prompt-tool", name, available }));
 }
 
 /** The tool that decides has answered, or its server has told which tools it has. */
@@ -257,7 +257,7 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
           { ...withHookAsks(state, question, given), isCallerSilent: false },
           callbackAnswer(state, question, given),
         )
-        : end(state, { kind: "misnamed-answer", message: misnamed });
+        : asOld(state, (step) => endSession(step, { kind: "misnamed-answer", message: misnamed }));
     }
   }
 }

@@ -4,10 +4,10 @@ import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
 import type { Effect } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
-import { stopped } from "../../control/stop_turn.ts";
+import { awaitStoppedTurn } from "../../control/stop_turn.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { act, stay, type Step } from "../../control/step.ts";
-import { lookWhenQuiet } from "../../control/wait_times.ts";
+import { act, asOld, stay, type Step } from "../../control/step.ts";
+import { lookDeadline } from "../../control/wait_times.ts";
 
 /** Whether somebody else decides what the screen asks. */
 export function isAsking({ asked, waiting }: SessionState): boolean {
@@ -37,10 +37,10 @@ export function decide(
   const decisive = decision.outcome === "accepted" ? withAllowed(state, call, decision) : state;
   // A subagent in the background has an abort controller of its own, others have that of the turn (2.1.332).
   const isApart = state.childQueue.running.has(call?.agentId ?? "");
-  const next = decision.interrupt && !isApart ? stopped(decisive) : stay(decisive);
+  const next = decision.interrupt && !isApart ? asOld(decisive, awaitStoppedTurn) : stay(decisive);
   // What stands on the screen now, if anything, is another dialog.
   const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
-  return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookWhenQuiet()] : [])]);
+  return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookDeadline()] : [])]);
 }
 
 /**

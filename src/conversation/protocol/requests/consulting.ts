@@ -1,10 +1,10 @@
 import { type ControlRequest, isEmpty, UNINITIALIZED } from "../../../claude/wire/control.ts";
 import { COMMAND, withCommand } from "./asked_command.ts";
 import type { Effect } from "../../control/effect.ts";
-import { handToChild } from "../../control/deliver.ts";
+import { deliverNext } from "../../control/deliver.ts";
 import type { Consulted } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { act, stay, type Step } from "../../control/step.ts";
+import { act, asOld, stay, type Step } from "../../control/step.ts";
 import { changed, hasBegun, refuse, respond } from "../answering.ts";
 import { addedPlugins, RELOADING } from "./reloading.ts";
 import { CHOOSING, chosen } from "./choosing_model.ts";
@@ -138,7 +138,7 @@ export function onConsulted(
       ...renamed(request, said),
       passedOn(state, { request, said: withChosen(state, { request, said }) }),
     ]);
-  const next = handToChild(told.state);
+  const next = asOld(told.state, deliverNext);
   return act(next.state, [
     ...("failure" in said ? [{ type: "trace", text: said.failure } as const] : []),
     ...told.effects,

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { type ControlRequest, isEmpty } from "../../../claude/wire/control.ts";
 import type { Effect } from "../../control/effect.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { act, andThen, stay, type Step } from "../../control/step.ts";
+import { act, andThen, asOld, stay, type Step } from "../../control/step.ts";
 import { changed, errorCode, hasBegun, refuse, refuseWithdrawn, respond } from "../answering.ts";
 import { asksForServers, reachableServers, SET_SERVERS, setServers } from "../servers.ts";
 import { onBackground } from "./backgrounding.ts";
@@ -215,7 +215,7 @@ function onInterrupt(before: SessionState, request: ControlRequest): Step {
 /** Stops the turn; where no Escape will end the withdrawn hooks, they are answered at once. */
 function stopWithdrawn(state: SessionState): Step {
   return andThen(
-    stopTurn(state),
+    asOld(state, stopTurn),
     (next) => next.phase === "aborting" ? stay(next) : refuseWithdrawn(next),
   );
 }

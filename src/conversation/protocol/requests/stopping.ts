@@ -7,9 +7,9 @@ import {
 import type { ControlRequest } from "../../../claude/wire/control.ts";
 import { awaitBackground, backgroundTasksOf } from "../../control/background_wait.ts";
 import type { Effect } from "../../control/effect.ts";
-import { handToChild } from "../../control/deliver.ts";
+import { deliverNext } from "../../control/deliver.ts";
 import type { SessionState, Stopping } from "../../control/session_state.ts";
-import { act, deadline, stay, type Step, write } from "../../control/step.ts";
+import { act, asOld, deadline, stay, type Step, write } from "../../control/step.ts";
 import {
   hasCommand,
   isCalled,
@@ -266,7 +266,7 @@ function over(before: SessionState, stopping: Stopping, failure: string | undefi
   const next = begin(state);
   if (failure !== undefined) {
     const error = `Cannot stop the task ${task} on the screen of Claude Code: ${failure}`;
-    const after = handToChild(next.state);
+    const after = asOld(next.state, deliverNext);
     return act(after.state, [refuse(request, { error }), ...next.effects, ...after.effects]);
   }
   const stopped: readonly Effect[] = stopping.answered
@@ -279,10 +279,13 @@ function over(before: SessionState, stopping: Stopping, failure: string | undefi
 /** What is waited for in the background has one task less; nothing follows the end of the last one. */
 function withoutTasks(state: SessionState, task: string): Step {
   const { backgroundStop: stop } = state;
-  if (stop === undefined) return handToChild(state);
+  if (stop === undefined) return asOld(state, deliverNext);
   const left = backgroundTasksOf(stop).filter(({ id }) => id !== task);
-  const next = handToChild({ ...state, backgroundStop: { ...stop, background_tasks: left } });
-  const waiting = left.length === 0 ? awaitBackground(next.state) : stay(next.state);
+  const next = asOld(
+    { ...state, backgroundStop: { ...stop, background_tasks: left } },
+    deliverNext,
+  );
+  const waiting = left.length === 0 ? asOld(next.state, awaitBackground) : stay(next.state);
   return act(waiting.state, [...next.effects, ...waiting.effects]);
 }
 
