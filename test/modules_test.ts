@@ -108,3 +108,24 @@ Deno.test("a run loads no module of Node and no package", () => {
   }
   assert(loaded.size > 150, `${loaded.size} modules are too few to be all`);
 });
+
+Deno.test("pages name files of the sources that exist", () => {
+  const named = ["ARCHITECTURE.md", "CONTRIBUTING.md"].flatMap((page) =>
+    [
+      ...Deno.readTextFileSync(new URL(page, ROOT)).matchAll(
+        /`((?:src|test|fixtures)\/[a-z_./]+)`/gu,
+      ),
+    ]
+      .map(([, path = ""]) => `${page}: ${path}`)
+  );
+  assert(named.length > 30, `${named.length} paths are too few to be all`);
+  const exists = (named: string) => {
+    try {
+      Deno.statSync(new URL(named.replace(/^[^ ]* /u, ""), ROOT));
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  assertEquals(named.filter((each) => !exists(each)), []);
+});

@@ -7,6 +7,7 @@ const ROOT = new URL("../../../", import.meta.url);
 for (
   const path of [
     ...PAGES.map(({ path }) => path),
+    "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
