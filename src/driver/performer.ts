@@ -41,9 +41,9 @@ export class Deadlines {
 
 /** What effects are carried out on. */
 export interface PerformerOptions
-  extends Pick<Resources, "terminal" | "bridges" | "rendezvous" | "shells" | "twin"> {
+  extends Pick<Resources, "terminal" | "bridges" | "rendezvous" | "shells" | "helper"> {
   readonly child: Child;
-  readonly sandbox: Pick<RunSessionOptions["sandbox"], "name">;
+  readonly sandbox: Pick<RunSessionOptions["sandbox"], "recordGivenId">;
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
 }
@@ -69,8 +69,8 @@ export class Performer {
   }
 
   /** Carries out an effect; what is said is up to whoever takes it. */
-  carryOut(effect: ConversationEffect): void {
-    const { child, sandbox, terminal, bridges, rendezvous, shells, twin, now } = this.#options;
+  perform(effect: ConversationEffect): void {
+    const { child, sandbox, terminal, bridges, rendezvous, shells, helper, now } = this.#options;
     switch (effect.type) {
       case "write":
         terminal.type(effect.bytes);
@@ -81,7 +81,7 @@ export class Performer {
         break;
       case "consult":
         if (effect.request.subtype === TASK_OUTPUT) this.#outputs.push(effect.request);
-        else twin?.ask(effect.request, effect.changes);
+        else helper?.ask(effect.request, effect.changes);
         break;
       case "place-image":
         placeImage(effect);
@@ -118,16 +118,16 @@ export class Performer {
         child.signal(effect.signal);
         // A stopped process takes no signal but SIGKILL until it goes on.
         child.signal("SIGCONT");
-        if (effect.signal === "SIGKILL") this.endTools();
+        if (effect.signal === "SIGKILL") this.killTools();
         break;
       case "named":
-        sandbox.name(effect);
+        sandbox.recordGivenId(effect);
         break;
       case "follow-shell":
         shells?.follow(effect.id);
         break;
       case "leave-shell":
-        shells?.leave(effect.id);
+        shells?.finish(effect.id);
         break;
       case "end":
         this.#end = effect;
@@ -145,21 +145,21 @@ export class Performer {
   }
 
   /** Whether the screen is to be looked at, since the last call. */
-  takeLook(): boolean {
+  takeScreenRequest(): boolean {
     const looking = this.#looking;
     this.#looking = false;
     return looking;
   }
 
   /** Whether the shells that run are to be listed, since the last call. */
-  takeListing(): boolean {
+  takeShellsRequest(): boolean {
     const listing = this.#listing;
     this.#listing = false;
     return listing;
   }
 
   /** Requests for what tasks have written, since the last call. */
-  takeOutputs(): readonly ControlRequest[] {
+  takeOutputRequests(): readonly ControlRequest[] {
     return this.#outputs.splice(0);
   }
 
@@ -168,7 +168,7 @@ export class Performer {
    *
    * @param options.inAnyCase ends what belongs to the run also where nothing was noted
    */
-  endTools({ inAnyCase = false } = {}): void {
+  killTools({ inAnyCase = false } = {}): void {
     if (inAnyCase || this.#tree !== undefined) {
       killRunProcesses(this.#options.child.marks, this.#tree);
     }

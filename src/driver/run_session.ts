@@ -1,7 +1,7 @@
 import { Performer } from "./performer.ts";
 import { openResources, type Resources, type RunSessionOptions } from "./session_resources.ts";
 import type { McpBridge } from "./inputs/mcp_bridge.ts";
-import { runningShells, taskOutput } from "./inputs/shells/task_files.ts";
+import { listShells, readTaskOutput } from "./inputs/shells/task_files.ts";
 import { advance, startConversation } from "../conversation/output/advance.ts";
 import { costNote } from "../conversation/output/turns/conversation_usage.ts";
 import type { ConversationState, EndEffect } from "../conversation/output/conversation.ts";
@@ -47,8 +47,17 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     model: () => state.frames.model,
     costNote: () => costNote(state.frames, { sessionId: options.sessionId, now: Date.now() }),
   });
-  const { terminal, written, rendezvous, bridges, retries, servers, shells, stream, twin } =
-    resources;
+  const {
+    terminal,
+    files,
+    rendezvous,
+    bridges,
+    retries,
+    servers,
+    shells,
+    stream,
+    helper,
+  } = resources;
   const performer = new Performer({ ...resources, child, sandbox, now });
 
   const flushAll = () => {
@@ -63,7 +72,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       if (effect.type !== "frame") flushAll();
       else for (const outlet of outlets) outlet.gather();
       options.onEffect?.(effect);
-      performer.carryOut(effect);
+      performer.perform(effect);
     }
     if (next.effects.length > 0) flushAll();
   };
@@ -78,7 +87,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     // Once the first request is not held back any more, nobody asks.
     const connections = state.session.held === undefined ? undefined : servers?.read();
     if (connections !== undefined) give({ at: now(), type: "mcp", ...connections });
-    tell(toldLog(options));
+    tell(logInputs(options));
   };
   const readStream = () => {
     tell(stream?.take().map((part) => ({ type: "stream", ...part })));
@@ -99,8 +108,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     };
   }
   // A prompt may wait for the child to be ready, or for its servers; who looks on at a terminal is told of retries.
-  const isHeard = options.answerAlone !== true || options.frames || !options.begin.every(isThere) ||
-    [servers, retries, options.toldLines].some((one) => one !== undefined);
+  const isHeard = options.answerAlone !== true || options.frames ||
+    !options.begin.every(reachesChildAtStart) ||
+    [servers, retries, options.logLines].some((one) => one !== undefined);
   let lastTick = now();
   while (performer.end === undefined) {
     const nextTick = lastTick + tickMs(state.session, { isHeard });
@@ -108,7 +118,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const caller = state.session.ending === undefined ? options.caller : undefined;
     const until = Math.min(nextTick, performer.deadlines.next);
     const waited = await waitOnce(options, resources, { until, caller, now });
-    const { ready, isPaused, isBehind, isAwaited } = waited;
+    const { ready, isPaused, hasUnread, isShellWaiting } = waited;
     if (waited.stoppedMs !== undefined) {
       give({ at: now(), type: "suspended", ms: waited.stoppedMs });
     }
@@ -119,91 +129,91 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     rendezvous?.proceed(ready);
     for (const bridge of bridges) {
       for (const message of bridge.take(ready)) {
-        const problems = outputProblems(options, bridge, message);
+        const problems = findOutputProblems(options, bridge, message);
         give({ at: now(), type: "mcp-message", server: bridge.server, message, ...problems });
       }
     }
-    tell(twin?.take().map((one) => ({ type: "consulted", ...one })));
+    tell(helper?.takeAnswers().map((one) => ({ type: "consulted", ...one })));
     readStream();
     const said = caller?.take(ready);
     const terms = options.takeTerms?.();
     if (terms !== undefined) give({ at: now(), type: "terms", terms });
     tell(said);
     terminal.proceed(ready, onBytes);
-    if (ready.some(({ fd }) => fd === child.hooks.fd)) tell(written.heard());
+    if (ready.some(({ fd }) => fd === child.hooks.fd)) tell(files.readHooks());
     const isTick = now() >= nextTick;
-    const isDue = written.isDue(ready, { isTick, isPaused });
+    const isDue = files.isDue(ready, { isTick, isPaused });
     // Whether a turn is under way decides what becomes of it.
     const isWritten = isDue || signalled.length > 0;
     if (isTick) {
-      tell(written.faults());
+      tell(files.faults());
       shells?.findFolders(now());
     }
     // What a shell wrote comes before the line that says what came of it.
-    if (isTick || isWritten || isBehind || isAwaited || shells?.isNamedIn(ready)) {
+    if (isTick || isWritten || hasUnread || isShellWaiting || shells?.isNamedIn(ready)) {
       tell(shells?.read({ at: now(), child: child.pid, paused: isPaused }));
     }
-    if (isWritten) tell(written.read());
-    else if (written.isBehind && !isPaused) tell(written.readTranscript());
+    if (isWritten) tell(files.read());
+    else if (files.hasMore && !isPaused) tell(files.readTranscript());
     tellSignals(signalled);
     if (isTick) {
       readLog();
-      if (rendezvous?.open()) give({ at: now(), type: "reachable" });
-      if (child.hooks.mend()) tell(written.heard());
-      if (child.hooks.unheard) give({ at: now(), type: "unheard" });
+      if (rendezvous?.tryConnect()) give({ at: now(), type: "reachable" });
+      if (child.hooks.repairFifo()) tell(files.readHooks());
+      if (child.hooks.hasLostCalls) give({ at: now(), type: "unheard" });
       lastTick = now();
     }
     if (retries !== undefined && lastTick >= waited.polledAt) {
-      const retry = await retries.announced({ at: now(), look: () => terminal.render() });
+      const retry = await retries.findRetry({ at: now(), look: () => terminal.render() });
       if (retry !== undefined) give({ at: now(), type: "retry", retry });
     }
-    if (performer.takeLook()) {
+    if (performer.takeScreenRequest()) {
       const screen = await terminal.render();
       give({ at: now(), type: "screen", screen });
     }
-    if (performer.takeListing()) {
-      const running = runningShells(sandbox.tempDir, options.sessionId);
+    if (performer.takeShellsRequest()) {
+      const running = listShells(sandbox.tempDir, options.sessionId);
       give({ at: now(), type: "shells", ...running });
     }
-    for (const { id, body } of performer.takeOutputs()) {
+    for (const { id, body } of performer.takeOutputRequests()) {
       const asked = { sessionId: options.sessionId, task: asText(body["task_id"]) };
-      const response = taskOutput(sandbox.tempDir, asked);
+      const response = readTaskOutput(sandbox.tempDir, asked);
       give({ at: now(), type: "consulted", id, said: { response } });
     }
     for (const name of performer.deadlines.take(now)) give({ at: now(), type: "deadline", name });
     if (!child.exited && ready.some(({ fd }) => fd === child.pidfd)) {
       const status = child.reap();
       if (status === undefined) continue;
-      const exit = exitOf(status);
-      await hearRest(options, resources, hearing);
-      if (await mayBeMeantForAll(exit)) tellSignals(signals.take());
+      const exit = describeExit(status);
+      await readRest(options, resources, hearing);
+      if (await waitForSharedSignal(exit)) tellSignals(signals.take());
       const exitedAt = now();
       const endedByItself = state.endingAt === undefined;
-      const remains = await remainsOf(options, state.frames.version);
+      const remains = await readRemains(options, state.frames.version);
       give({ at: exitedAt, type: "exit", exit, remains });
       // A child that ended by itself had no time to end its tools.
-      performer.endTools({ inAnyCase: endedByItself });
+      performer.killTools({ inAnyCase: endedByItself });
     }
   }
-  if (!child.exited) performer.endTools();
-  twin?.bringNotes();
+  if (!child.exited) performer.killTools();
+  helper?.writeNotes();
   const { ending } = performer.end;
   if (ending.kind === "renewed" && ending.changes.context !== undefined) {
-    const { addContext } = await import("./effects/helper_transcript.ts");
+    const { appendContext } = await import("./effects/helper_transcript.ts");
     const { sessionId, conversation: { frames: { cwd } } } = options;
     const { version } = state.frames;
-    addContext(ending.changes.context, { ...sandbox, sessionId, cwd, version });
+    appendContext(ending.changes.context, { ...sandbox, sessionId, cwd, version });
   }
   return { end: performer.end, state, lastScreen: () => terminal.render() };
 }
 
 /** Whether nothing has to be done for the child to have what is said: it has a prompt on its fd 0 when it starts. */
-function isThere(said: RunSessionOptions["begin"][number]): boolean {
+function reachesChildAtStart(said: RunSessionOptions["begin"][number]): boolean {
   return said.type === "closed" || (said.type === "message" && said.message.way === "stdin");
 }
 
 /** What is wrong with a structured answer, if a message is one. */
-function outputProblems(
+function findOutputProblems(
   { output }: RunSessionOptions,
   { server }: McpBridge,
   { method, params }: JsonObject,
@@ -215,11 +225,11 @@ function outputProblems(
 }
 
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
-const MEANT_FOR_ALL: readonly number[] = Object.values(STOP_SIGNALS);
+const STOPPING: readonly number[] = Object.values(STOP_SIGNALS);
 const SIGNALLED_MS = 200;
 
 /** Takes what is heard. */
-interface Hearing {
+interface Receivers {
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
   readonly tell: (news: Iterable<Untimed<Input>> | undefined) => void;
@@ -229,46 +239,46 @@ interface Hearing {
 }
 
 /** Hears everything that a child which is gone has said before its end. */
-async function hearRest(
+async function readRest(
   options: RunSessionOptions,
   resources: Resources,
-  { now, tell, onBytes, readStream }: Hearing,
+  { now, tell, onBytes, readStream }: Receivers,
 ): Promise<void> {
   const { child, outlets = [] } = options;
-  const { terminal, written, shells } = resources;
+  const { terminal, files, shells } = resources;
   terminal.readRest(onBytes);
-  tell(written.heard());
+  tell(files.readHooks());
   const look = { at: now(), child: child.pid };
   tell(shells?.readAll(look));
   readStream();
   // Whoever takes the frames slowly is waited for, but not who takes none.
   let isTaken = true;
-  for (tell(written.read()); written.isBehind; tell(written.readTranscript())) {
+  for (tell(files.read()); files.hasMore; tell(files.readTranscript())) {
     if (isTaken) isTaken = await waitForReaders(outlets, resources);
   }
   tell(shells?.readAll(look));
-  tell(toldLog(options));
+  tell(logInputs(options));
 }
 
 /** What the child's debug log tells, where that is to be told. */
-export function toldLog({ toldLines }: RunSessionOptions): readonly Untimed<Input>[] {
+export function logInputs({ logLines: toldLines }: RunSessionOptions): readonly Untimed<Input>[] {
   return toldLines?.().map((line) => ({ type: "log", line })) ?? [];
 }
 
 /** How a child has ended. */
-function exitOf(waited: NonNullable<ReturnType<typeof waitFor>>): Exit {
+function describeExit(waited: NonNullable<ReturnType<typeof waitFor>>): Exit {
   return waited.kind === "exited" ? waited : { ...waited, name: signalName(waited.signal) };
 }
 
 /** Whether the signal that has ended a child may have been sent to this program too, which by then has heard it. */
-async function mayBeMeantForAll(exit: Exit): Promise<boolean> {
-  if (exit.kind !== "signaled" || !MEANT_FOR_ALL.includes(exit.signal)) return false;
+async function waitForSharedSignal(exit: Exit): Promise<boolean> {
+  if (exit.kind !== "signaled" || !STOPPING.includes(exit.signal)) return false;
   await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));
   return true;
 }
 
 /** What a child has left; its executable is asked for its version only where no transcript names it. */
-async function remainsOf(
+async function readRemains(
   { sandbox, sessionId, binary, env, cwd }: RunSessionOptions,
   told: string | undefined,
 ): Promise<ChildRemains> {
@@ -286,16 +296,16 @@ async function remainsOf(
 }
 
 /** How often a shell is looked at that is about to wait for it, in milliseconds. */
-const AWAITED_MS = 2;
+const WAITING_SHELL_MS = 2;
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
 /** Most bytes owed to whoever reads the output while more of what shells write is taken up. */
-const MOST_OWED = 1024 * 1024;
+const MOST_PENDING = 1024 * 1024;
 /** How long nobody may take frames before a run that has ended goes on without waiting for it, in milliseconds. */
-const TAKEN_MS = 1000;
+const READER_LIMIT_MS = 1000;
 
 /** What a wait has found. */
-interface Waited {
+interface Poll {
   /** When it began, in milliseconds on the clock of inputs. */
   readonly polledAt: number;
   readonly ready: readonly Ready[];
@@ -304,8 +314,8 @@ interface Waited {
   /** Whether so much is owed that what shells write stays where it is. */
   readonly isPaused: boolean;
   /** Whether something was left to read, or is about to wait for being looked at. */
-  readonly isBehind: boolean;
-  readonly isAwaited: boolean;
+  readonly hasUnread: boolean;
+  readonly isShellWaiting: boolean;
   /** For how long this program was stopped, if it was. */
   readonly stoppedMs?: number;
 }
@@ -320,28 +330,28 @@ interface WaitOptions {
 /** Waits until there is something to hear or to write, or until it is time for something else. */
 async function waitOnce(
   { child, outlets = [], signals }: RunSessionOptions,
-  { poller, terminal, written, rendezvous, bridges, shells }: Resources,
+  { poller, terminal, files, rendezvous, bridges, shells }: Resources,
   { until, caller, now }: WaitOptions,
-): Promise<Waited> {
+): Promise<Poll> {
   const polledAt = now();
   const owing = outlets.filter(({ pending }) => pending > 0);
-  const isPaused = owing.some(({ pending }) => pending > MOST_OWED);
-  const isBehind = (written.isBehind || shells?.hasMore === true) && !isPaused;
-  const isAwaited = shells?.isAwaited === true && !isPaused;
+  const isPaused = owing.some(({ pending }) => pending > MOST_PENDING);
+  const hasUnread = (files.hasMore || shells?.hasMore === true) && !isPaused;
+  const isShellWaiting = shells?.isShellWaiting === true && !isPaused;
   const waitMs = Math.max(0, Math.ceil(until - polledAt));
   const ready = await poller.wait(
     [
       { fd: child.hooks.fd, read: true },
       ...(child.exited ? [] : [{ fd: child.pidfd, read: true }]),
       ...terminal.interests,
-      ...written.interests,
+      ...files.interests,
       ...rendezvous?.interests ?? [],
       ...bridges.flatMap(({ interests }) => interests),
       ...caller?.interests ?? [],
       ...isPaused ? [] : shells?.interests ?? [],
       ...owing.map(({ fd }) => ({ fd, write: true })),
     ],
-    isBehind ? 0 : isAwaited ? Math.min(waitMs, AWAITED_MS) : waitMs,
+    hasUnread ? 0 : isShellWaiting ? Math.min(waitMs, WAITING_SHELL_MS) : waitMs,
   );
   if (signals.paused !== undefined) await signals.paused;
   const lateMs = now() - Math.max(until, polledAt);
@@ -350,8 +360,8 @@ async function waitOnce(
     ready,
     owing,
     isPaused,
-    isBehind,
-    isAwaited,
+    hasUnread,
+    isShellWaiting,
     ...(lateMs > STOPPED_MS ? { stoppedMs: lateMs } : {}),
   };
 }
@@ -361,9 +371,9 @@ async function waitForReaders(
   outlets: readonly Outlet[],
   { poller }: Pick<Resources, "poller">,
 ): Promise<boolean> {
-  const owing = outlets.filter(({ pending }) => pending > MOST_OWED);
+  const owing = outlets.filter(({ pending }) => pending > MOST_PENDING);
   if (owing.length === 0) return true;
-  const ready = await poller.wait(owing.map(({ fd }) => ({ fd, write: true })), TAKEN_MS);
+  const ready = await poller.wait(owing.map(({ fd }) => ({ fd, write: true })), READER_LIMIT_MS);
   for (const outlet of owing) outlet.flush();
   return ready.length > 0;
 }

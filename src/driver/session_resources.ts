@@ -1,6 +1,6 @@
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { ChildTerminal } from "./child_terminal.ts";
-import type { HeadlessTwin, TwinPlan } from "./effects/headless_helper.ts";
+import type { HeadlessHelper, HelperPlan } from "./effects/headless_helper.ts";
 import { Rendezvous, type RendezvousOptions } from "./effects/rendezvous.ts";
 import type { Caller, CallerInput } from "./inputs/callers.ts";
 import type { StreamSource } from "./inputs/stream_source.ts";
@@ -20,7 +20,7 @@ import type { HookCall } from "./inputs/hook_source.ts";
 import type { McpBridge } from "./inputs/mcp_bridge.ts";
 import type { McpSource, RetrySource } from "./inputs/debug_log.ts";
 import type { ShellSource } from "./inputs/shells/shell_source.ts";
-import { type HookNews, WrittenSource } from "./inputs/file_source.ts";
+import { FileSource, type HookInput } from "./inputs/file_source.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
 import { costOfStatusLine } from "../claude/transcript/cost.ts";
 import { limitsOfStatusLine } from "../claude/wire/claude_limits.ts";
@@ -59,12 +59,12 @@ export interface RunSessionOptions {
     readonly bridges: readonly Bridge[];
     readonly resumed: ReadonlyMap<string, number>;
     /** Takes the id that a caller gave what has another one in the transcript. */
-    name(id: { readonly line: string; readonly given: string }): void;
+    recordGivenId(id: { readonly line: string; readonly given: string }): void;
   };
   /** The child's rendezvous socket, if the session was told to send the prompt there. */
   readonly rendezvous?: RendezvousOptions | undefined;
   /** How a headless Claude Code is started that is asked what the child cannot tell, where somebody may ask. */
-  readonly twin?: TwinPlan | undefined;
+  readonly helper?: HelperPlan | undefined;
   /** What stands between the child and the API, and what that streams, if it is heard. */
   readonly relay?: { readonly source?: StreamSource } | undefined;
   /** What structured answers have to look like, if some are wanted. */
@@ -80,7 +80,7 @@ export interface RunSessionOptions {
   /** Gives the new lines of the child's debug log, if retries of the API are to be seen. */
   readonly retryLines?: (() => readonly string[]) | undefined;
   /** Gives them too, if they are to be told. */
-  readonly toldLines?: (() => readonly string[]) | undefined;
+  readonly logLines?: (() => readonly string[]) | undefined;
   /**
    * Called with every input before the machines take it: written down, they are a recording of the session. The
    * bytes of a `terminal` input are good only until it returns.
@@ -95,13 +95,13 @@ export interface Resources {
   readonly poller: Poller;
   readonly terminal: ChildTerminal;
   readonly bridges: readonly McpBridge[];
-  readonly written: WrittenSource;
+  readonly files: FileSource;
   readonly rendezvous: Rendezvous | undefined;
   readonly retries: RetrySource | undefined;
   readonly servers: McpSource | undefined;
   readonly shells: ShellSource | undefined;
   readonly stream: StreamSource | undefined;
-  readonly twin: HeadlessTwin | undefined;
+  readonly helper: HeadlessHelper | undefined;
   /** The terminal of whoever sits there, if it has another size than since the last call. */
   readonly takeResized: () => UserTerminal | undefined;
 }
@@ -131,7 +131,7 @@ export async function openResources(
   const onArrival = () => poller.wake();
   const bridges = await openBridges(stack, sandbox);
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
-  if (conversation.session.hasOnStdin) rendezvous?.noteLong();
+  if (conversation.session.hasOnStdin) rendezvous?.markLongPrompts();
   const retries = options.retryLines &&
     new (await import("./inputs/debug_log.ts")).RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined
@@ -141,13 +141,13 @@ export async function openResources(
     ? undefined
     : stack.use(await followShells(options));
   const written = stack.use(
-    new WrittenSource({
+    new FileSource({
       ...options,
       ...sandbox,
       pid: child.pid,
       mirrored: conversation.frames.mirrorPath !== undefined,
       retries,
-      hooks: () => hooks.read().flatMap(heardOf),
+      hooks: () => hooks.read().flatMap(inputsOfCall),
       now,
     }),
   );
@@ -158,10 +158,10 @@ export async function openResources(
     stack.defer(() => source.onArrival = undefined);
   }
   if (stream !== undefined) stack.defer(() => stream.onArrival = undefined);
-  const twin = options.twin && stack.use(
-    new (await import("./effects/headless_helper.ts")).HeadlessTwin({
+  const helper = options.helper && stack.use(
+    new (await import("./effects/headless_helper.ts")).HeadlessHelper({
       ...options,
-      plan: options.twin,
+      plan: options.helper,
       configDir: sandbox.configDir,
       isResumed: sandbox.resumed.size > 0,
       transcript: () => written.transcript,
@@ -175,13 +175,13 @@ export async function openResources(
     poller,
     terminal,
     bridges,
-    written,
+    files: written,
     rendezvous,
     retries,
     servers,
     shells,
     stream,
-    twin,
+    helper,
     takeResized,
   };
 }
@@ -232,7 +232,7 @@ function watchSize(
 }
 
 /** A call of a hook as an input: the status line, which is none, tells what the run has cost. */
-function heardOf(call: HookCall): readonly HookNews[] {
+function inputsOfCall(call: HookCall): readonly HookInput[] {
   if (call.event !== STATUS_LINE) return [{ type: "hook", ...call }];
   const { payload, ranAt } = call;
   const cost = costOfStatusLine(payload);

@@ -23,7 +23,7 @@ export interface StartOptions {
   readonly sandbox: {
     readonly configDir: string;
     /** The config dir of a headless Claude Code that is asked about the session. */
-    readonly twinDir: string;
+    readonly helperDir: string;
     readonly fifoPath: string;
     readonly payloadDir: string;
     readonly secret: string;

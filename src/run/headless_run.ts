@@ -7,7 +7,7 @@ import {
 } from "../conversation/protocol/requests/asked_command.ts";
 import { CliError } from "../cli_error.ts";
 import { definedFields } from "../defined_fields.ts";
-import { HeadlessTwin } from "../driver/effects/headless_helper.ts";
+import { HeadlessHelper } from "../driver/effects/headless_helper.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { JsonObject } from "../json_object.ts";
 import type { PreparedRun } from "./prepare_run.ts";
@@ -15,11 +15,11 @@ import { inTime } from "./waits.ts";
 
 /** Creates the headless helper of a run that has no child. */
 function headlessHelper(
-  { twin: plan, binary, sandbox, sessionId, options: { cwd } }: PreparedRun,
-  onArrival: (helper: HeadlessTwin) => void = () => {},
-): HeadlessTwin {
+  { helper: plan, binary, sandbox, sessionId, options: { cwd } }: PreparedRun,
+  onArrival: (helper: HeadlessHelper) => void = () => {},
+): HeadlessHelper {
   if (plan === undefined) throw new Error("A run without a child has a plan for a headless helper");
-  const helper: HeadlessTwin = new HeadlessTwin({
+  const helper: HeadlessHelper = new HeadlessHelper({
     plan,
     binary,
     cwd,
@@ -48,12 +48,12 @@ export async function runCommand(
   const { promise, resolve } = Promise.withResolvers<Consulted>();
   await prepared.sandbox.expectTranscripts();
   await using helper = headlessHelper(prepared, (helper) => {
-    for (const { said } of helper.take()) resolve(said);
+    for (const { said } of helper.takeAnswers()) resolve(said);
   });
   helper.ask(commandRequest(message, COMMAND));
   const what = "a headless Claude Code had not carried out the command";
   const answer = await inTime(promise, { what, startedAt, timeoutMs, signals });
-  helper.bringNotes();
+  helper.writeNotes();
   const described = "init" in answer ? answer.init : undefined;
   return { message: commandAnswer(message, answer), ...definedFields({ described }) };
 }
@@ -76,12 +76,15 @@ export async function restoreFiles(
   await prepared.sandbox.expectTranscripts();
   await using helper = headlessHelper(prepared);
   const what = "a headless Claude Code had not restored the files";
-  const { code, stdout, stderr } = await inTime(helper.carryOut([`--rewind-files=${message}`]), {
-    what,
-    startedAt,
-    timeoutMs,
-    signals,
-  });
+  const { code, stdout, stderr } = await inTime(
+    helper.runArguments([`--rewind-files=${message}`]),
+    {
+      what,
+      startedAt,
+      timeoutMs,
+      signals,
+    },
+  );
   if (code === 0) return { stdout, stderr };
   const [why = ""] = stderr.trim().split("\n").slice(-1);
   if (why === "") {

@@ -13,7 +13,7 @@ import { toldBy } from "../conversation/output/turns/told_by.ts";
 import { unansweredRequests } from "../conversation/protocol/requests/consulting.ts";
 import { definedFields } from "../defined_fields.ts";
 import type { Caller, CallerInput } from "../driver/inputs/callers.ts";
-import type { FirstWords } from "../driver/inputs/deferring_callers.ts";
+import type { CheckedCaller } from "../driver/inputs/deferring_callers.ts";
 import type { SessionRun } from "../driver/run_session.ts";
 import type { Surroundings } from "./facts/surroundings.ts";
 import {
@@ -88,10 +88,10 @@ export async function performConversation(
   let previous: PreviousChild | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
-    const isWarm = options.warm === true && previous === undefined && !caller.hasWords;
+    const isWarm = options.warm === true && previous === undefined && !caller.hasInput;
     if (begin.length === 0) {
       if (!isWarm && previous?.ending.kind !== "renewed") await awaitInput(caller, options);
-      if (caller.isOver) return exitCode;
+      if (caller.isFinished) return exitCode;
     }
     const next = orderAfter(previous, wanted, options);
     wanted = next.wanted;
@@ -185,7 +185,7 @@ async function performChild(order: RunOrder, options: ChildOptions): Promise<Chi
   ];
   const isLast = FINAL_ENDINGS.includes(ending.kind) ||
     (!outlivesFailures(options) && (isDeaf || ending.kind === "timeout"));
-  const isOver = caller.isOver || state.session.dismissed === true;
+  const isOver = caller.isFinished || state.session.dismissed === true;
   if (isLast || (isOver && begin.length === 0)) return { exitCode };
   const previous = {
     sessionId: prepared.sessionId,
@@ -209,7 +209,7 @@ async function followChild(
   prepared: PreparedRun,
   reporter: TurnReporter,
   options: ChildOptions & {
-    readonly speaker: Caller | FirstWords;
+    readonly speaker: Caller | CheckedCaller;
     readonly hasTerms: boolean;
     readonly isTraced: () => boolean;
   },
@@ -217,7 +217,7 @@ async function followChild(
   const { caller, speaker, isTraced } = options;
   let hasTerms = options.terms === undefined || options.hasTerms;
   let signal: StopSignal | undefined;
-  speaker.turnTo(prepared.judge);
+  speaker.attachChild(prepared.judge);
   const run = await performSession(prepared, {
     ...options,
     emit: (frame) => reporter.emit(frame),
@@ -235,7 +235,9 @@ async function followChild(
     },
     onReport: (report) => reporter.report(report),
     onOutputComplete: (finalOutput) => {
-      if (options.onOutputComplete === undefined || !prepared.endsAlone || !caller.isOver) return;
+      if (options.onOutputComplete === undefined || !prepared.endsAlone || !caller.isFinished) {
+        return;
+      }
       const output = finalOutput();
       const needsScreen = output.flatMap(partsOf).some((part) =>
         part.type === "report" && showsScreen(part.report, { trace: isTraced() })
@@ -255,13 +257,13 @@ async function waitingCaller(
   caller: Caller,
   order: RunOrder,
   { watch }: Pick<ConversationNeeds, "watch">,
-): Promise<FirstWords> {
-  const [{ FirstWords }, { watchSurroundings }] = await Promise.all([
+): Promise<CheckedCaller> {
+  const [{ CheckedCaller }, { watchSurroundings }] = await Promise.all([
     import("../driver/inputs/deferring_callers.ts"),
     import("./facts/surroundings.ts"),
   ]);
   const { isUpToDate } = await (watch ?? watchSurroundings)(order);
-  return new FirstWords(caller, isUpToDate);
+  return new CheckedCaller(caller, isUpToDate);
 }
 
 /**
@@ -277,7 +279,7 @@ export async function awaitInput(
   signals.onArrival = () => poller.wake();
   caller.onArrival = () => poller.wake();
   try {
-    while (!caller.hasWords && !caller.isOver) {
+    while (!caller.hasInput && !caller.isFinished) {
       const pending = outlets.filter(({ pending }) => pending > 0);
       const stop = takeStop(signals);
       if (stop !== undefined) throw stop;
@@ -286,7 +288,7 @@ export async function awaitInput(
         -1,
       );
       for (const outlet of pending) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
-      caller.hear(ready);
+      caller.read(ready);
     }
   } finally {
     signals.onArrival = undefined;
@@ -352,7 +354,7 @@ class TurnReporter {
 
   #emit(frame: Frame): void {
     // A reader of a result may look for its turn in the user's transcript.
-    if (frame.type === "result") this.#sandbox.bringSoFar(this.#lines.last);
+    if (frame.type === "result") this.#sandbox.forwardSoFar(this.#lines.last);
     this.#options.emit?.(frame);
   }
 }

@@ -172,7 +172,7 @@ export async function performSession(
       child,
       childTerminal,
       retryLines,
-      toldLines,
+      logLines: toldLines,
       frames: frames || record !== undefined,
       answerAlone,
       onEffect: (effect) => {

@@ -16,7 +16,7 @@ import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts"
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import type { SweptFolder } from "../sandbox/folder/sweep.ts";
 import { realPath } from "../sandbox/paths.ts";
-import { foldersOfRuns, places } from "../sandbox/folder/run_places.ts";
+import { foldersOfRuns, listPlaces } from "../sandbox/folder/run_places.ts";
 import type { Entry } from "../claude/transcript/entry.ts";
 import { projectSlug } from "../claude/transcript/session_files.ts";
 
@@ -76,7 +76,7 @@ export async function refuseUnsupported(order: RunOrder): Promise<void> {
 async function prepareWith(order: RunOrder, facts: RunFacts): Promise<PreparedRun> {
   const { binary, userConfig, settings, projectRoot, gated } = facts;
   await claimThread();
-  const everywhere = places(order.env);
+  const everywhere = listPlaces(order.env);
   const swept = await sweepUsedPlaces(everywhere, userConfig.dir);
   const found = await findSessionsOf(order, facts);
   const session = { id: sessionOf(order, { ...facts, found }).id, configDir: userConfig.dir };

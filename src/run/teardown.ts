@@ -87,7 +87,7 @@ export class Teardown implements Disposable {
    */
   bringHome(): boolean {
     return this.#sandbox !== undefined && this.#relay === undefined && this.#save === undefined &&
-      this.#sandbox.bringHome();
+      this.#sandbox.forwardAndRelease();
   }
 
   /**

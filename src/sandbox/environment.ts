@@ -15,7 +15,7 @@ const EQUALS = "=".charCodeAt(0);
  */
 export function callerEnvironment(): Environment {
   const env = Deno.env.toObject();
-  const left = unreadable().map(escapedText).map((entry) => {
+  const left = nonUtf8Entries().map(escapedText).map((entry) => {
     const at = entry.indexOf("=");
     return [entry.slice(0, at), entry.slice(at + 1)];
   });
@@ -23,7 +23,7 @@ export function callerEnvironment(): Environment {
 }
 
 /** What of the environment is not UTF-8, each a name and a value; nothing where `/proc` cannot be read. */
-function unreadable(): readonly Uint8Array[] {
+function nonUtf8Entries(): readonly Uint8Array[] {
   try {
     return readProcStrings("/proc/self/environ")
       .filter((entry) => entry.includes(EQUALS) && !isUtf8(entry));

@@ -45,7 +45,7 @@ export interface RunMarks {
   /** The child's `CLAUDE_CONFIG_DIR`, which every program of the run inherits unless it is taken away. */
   readonly configDir: string;
   /** The same of a headless Claude Code that is asked about the session: it must not outlive a run that was killed. */
-  readonly twinDir?: string;
+  readonly helperDir?: string;
   /** The child's pid, as long as it has not been reaped. */
   readonly child?: number;
 }
@@ -58,10 +58,10 @@ export interface RunProcesses {
 }
 
 /** How often is looked again for what was started while the processes before it were killed. */
-const ROUNDS = 100;
+const KILL_ROUNDS = 100;
 
 /** How often is looked again for what was started while the processes before it were stopped. */
-const STOPS = 20;
+const STOP_ROUNDS = 20;
 
 /** How long processes that were asked to end may take, in milliseconds, and how often they are looked at. */
 const GRACE_MS = 500;
@@ -91,7 +91,7 @@ export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunPr
     // The number belongs to another session by now.
     if (leader !== undefined && leader.startTime !== startTime) sessions.delete(session);
   }
-  const entries = [marks.configDir, marks.twinDir].filter((dir) => dir !== undefined)
+  const entries = [marks.configDir, marks.helperDir].filter((dir) => dir !== undefined)
     .map((dir) => `CLAUDE_CONFIG_DIR=${dir}`);
   // Nothing of a run comes into this program's session, so nothing in there is ever the run's.
   let others = [...processes.values()].filter(({ session }) => session !== own);
@@ -105,7 +105,9 @@ export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunPr
     }
     return taken.length > 0;
   };
-  take(({ pid }) => pid === marks.child || (hasOneOf(entries, pid) && isOfThisUser(pid)));
+  take(({ pid }) =>
+    pid === marks.child || (hasEnvironmentEntry(entries, pid) && isOfThisUser(pid))
+  );
   while (take(({ parent, session }) => found.has(parent) || sessions.has(session)));
   return { living: [...found.values()].filter(({ ended }) => !ended), sessions };
 }
@@ -120,7 +122,7 @@ export function killRunProcesses(
   earlier?: RunProcesses,
 ): readonly ProcessStat[] {
   let found = stopRunProcesses(marks, earlier);
-  for (let round = 0; round < ROUNDS && found.living.length > 0; round++) {
+  for (let round = 0; round < KILL_ROUNDS && found.living.length > 0; round++) {
     signalAll(found, "SIGKILL");
     found = findRunProcesses(marks, found);
   }
@@ -133,7 +135,7 @@ export function killRunProcesses(
  */
 function stopRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses {
   let found = findRunProcesses(marks, earlier);
-  for (let round = 0; round < STOPS && found.living.length > 0; round++) {
+  for (let round = 0; round < STOP_ROUNDS && found.living.length > 0; round++) {
     const { living } = found;
     signalAll(found, "SIGSTOP");
     found = findRunProcesses(marks, found);
@@ -148,10 +150,10 @@ function signalAll({ living, sessions }: RunProcesses, signal: "SIGSTOP" | "SIGK
   // What starts a successor and ends, again and again, is caught only as a group.
   const inSessions = living.filter(({ session }) => sessions.has(session));
   for (const group of new Set(inSessions.map(({ group }) => group))) {
-    send(() => killGroup(group, signal));
+    ignoreFailure(() => killGroup(group, signal));
   }
   for (const { pid, startTime } of living) {
-    if (readProcessStat(pid)?.startTime === startTime) send(() => kill(pid, signal));
+    if (readProcessStat(pid)?.startTime === startTime) ignoreFailure(() => kill(pid, signal));
   }
 }
 
@@ -163,7 +165,7 @@ function signalAll({ living, sessions }: RunProcesses, signal: "SIGSTOP" | "SIGK
  */
 export function endRunProcesses(marks: RunMarks): readonly ProcessStat[] {
   let found = findRunProcesses(marks);
-  for (const { pid } of found.living) send(() => kill(pid, "SIGTERM"));
+  for (const { pid } of found.living) ignoreFailure(() => kill(pid, "SIGTERM"));
   const deadline = performance.now() + GRACE_MS;
   while (found.living.length > 0 && performance.now() < deadline) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
@@ -173,7 +175,7 @@ export function endRunProcesses(marks: RunMarks): readonly ProcessStat[] {
 }
 
 /** A program that changed its user cannot be signalled; the others still can. */
-function send(signal: () => void): void {
+function ignoreFailure(signal: () => void): void {
   try {
     signal();
   } catch {
@@ -192,16 +194,16 @@ function allProcesses(): ReadonlyMap<number, ProcessStat> {
   return processes;
 }
 
-function hasOneOf(entries: readonly string[], pid: number): boolean {
-  return textOf(`/proc/${pid}/environ`).split("\0").some((each) => entries.includes(each));
+function hasEnvironmentEntry(entries: readonly string[], pid: number): boolean {
+  return readProcText(`/proc/${pid}/environ`).split("\0").some((each) => entries.includes(each));
 }
 
 function isOfThisUser(pid: number): boolean {
-  const [, real] = /^Uid:\t(\d+)/mu.exec(textOf(`/proc/${pid}/status`)) ?? [];
+  const [, real] = /^Uid:\t(\d+)/mu.exec(readProcText(`/proc/${pid}/status`)) ?? [];
   return Number(real) === Deno.uid();
 }
 
-function textOf(path: string): string {
+function readProcText(path: string): string {
   try {
     return new TextDecoder().decode(readProcFile(path));
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Environment } from "../sandbox/environment.ts";
 import { absoluteDir } from "../sandbox/paths.ts";
 import { fileAt } from "../../ffi/files/at_path.ts";
-import { foldersOfRuns, places } from "../sandbox/folder/run_places.ts";
+import { foldersOfRuns, listPlaces } from "../sandbox/folder/run_places.ts";
 
 /** The name of the server's folder in the folder of runs. No run has this name. */
 const FOLDER_NAME = "serve";
@@ -32,7 +32,7 @@ export interface ServerPlaces {
 export function serverPlaces(env: Environment): ServerPlaces {
   const runtimeDir = env["XDG_RUNTIME_DIR"] ?? "";
   if (isPrivateFolder(runtimeDir)) return placesIn(`${absoluteDir(runtimeDir)}/claude-print`);
-  const all = foldersOfRuns(places(env)[0]);
+  const all = foldersOfRuns(listPlaces(env)[0]);
   // A server may run in another folder than the first one, whose name is free again by now.
   const runs = all.find((each) => fileAt(`${each}/${FOLDER_NAME}`) !== undefined) ?? all[0];
   return { ...placesIn(`${runs}/${FOLDER_NAME}`), runs };

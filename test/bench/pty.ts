@@ -108,7 +108,7 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
       size: DEFAULT_WINDOW_SIZE,
       sandbox: {
         configDir: folder,
-        twinDir: `${folder}/twin`,
+        helperDir: `${folder}/helper`,
         fifoPath,
         payloadDir: folder,
         secret: "",
@@ -132,7 +132,7 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
         streamsDir: folder,
         bridges: [],
         resumed: new Map(),
-        name: () => {},
+        recordGivenId: () => {},
       },
       signals,
       onInput: (input) => {

@@ -199,7 +199,7 @@ class Ground implements Disposable {
       return Promise.resolve({ lines: this.rows, cursor: { row: 1, col: 1 } });
     };
     source.faults(at);
-    return source.announced({ at, look });
+    return source.findRetry({ at, look });
   }
 
   [Symbol.dispose](): void {

@@ -3,13 +3,13 @@ import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import {
   ChildFolders,
-  type HookNews,
+  FileSource,
+  type HookInput,
   StatusSource,
-  WrittenSource,
 } from "../../src/driver/inputs/file_source.ts";
 import { SubagentSource, TranscriptSource } from "../../src/driver/inputs/transcript_source.ts";
 import { McpSource } from "../../src/driver/inputs/debug_log.ts";
-import { runningShells, taskOutput } from "../../src/driver/inputs/shells/task_files.ts";
+import { listShells, readTaskOutput } from "../../src/driver/inputs/shells/task_files.ts";
 
 /** Runs a test with a new folder, and removes the folder. */
 function testIn(name: string, test: (folder: string) => void | Promise<void>): void {
@@ -216,7 +216,7 @@ testIn("a hook comes before what the child wrote after it", (configDir) => {
   Deno.mkdirSync(`${configDir}/sessions`);
   // The child writes whenever its files have just been read.
   let turn = 0;
-  const hooks = (): readonly HookNews[] => {
+  const hooks = (): readonly HookInput[] => {
     turn += 1;
     if (turn > 3) return [];
     const text = `${JSON.stringify({ turn })}\n`;
@@ -226,7 +226,7 @@ testIn("a hook comes before what the child wrote after it", (configDir) => {
     Deno.writeTextFileSync(`${configDir}/sessions/7.json`, `{"status":"idle","updatedAt":${turn}}`);
     return [{ type: "hook", event: "Stop", payload: { turn } }];
   };
-  using source = new WrittenSource({
+  using source = new FileSource({
     configDir,
     resumed: new Map(),
     sessionId: "s1",
@@ -331,7 +331,7 @@ testIn("changes below watched folders are noticed, also after recreation", async
   using poller = new Poller();
   using folders = new ChildFolders();
   const watch = () => folders.watch([root, session, subagents]);
-  const noticed = async () => folders.heed(await poller.wait(folders.interests, 0));
+  const noticed = async () => folders.hasChanged(await poller.wait(folders.interests, 0));
   assertEquals([watch(), await noticed()], [true, false]);
   Deno.mkdirSync(session);
   assertEquals([await noticed(), await noticed(), watch()], [true, false, true]);
@@ -348,7 +348,7 @@ testIn("changes below watched folders are noticed, also after recreation", async
 });
 
 testIn("taskOutput() reads the end of a shell's output", (tempDir) => {
-  const read = (task: string) => taskOutput(tempDir, { sessionId: "s", task });
+  const read = (task: string) => readTaskOutput(tempDir, { sessionId: "s", task });
   const nothing = { output: "", total_bytes: 0, truncated: false };
   assertEquals(read("b1"), nothing);
   const folder = `${tempDir}/claude-0/-w/s/tasks`;
@@ -366,7 +366,7 @@ testIn("taskOutput() reads the end of a shell's output", (tempDir) => {
 });
 
 testIn("runningShells() lists the shells of one session", (tempDir) => {
-  const running = () => runningShells(tempDir, "s");
+  const running = () => listShells(tempDir, "s");
   // The child may have its temporary files elsewhere.
   assertEquals(running(), { ids: [], startedAt: [] });
   Deno.mkdirSync(`${tempDir}/claude-0`);

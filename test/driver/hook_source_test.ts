@@ -69,7 +69,7 @@ Deno.test("HookSource reads the id, callback and event of a call", () => {
 Deno.test("HookSource makes its FIFO again after it was removed", () => {
   using ground = new Ground();
   const { source, path } = ground;
-  assertEquals(source.mend(), false);
+  assertEquals(source.repairFifo(), false);
   ground.payload("1", '{"hook_event_name":"SessionStart"}');
   ground.payload("2", '{"hook_event_name":"Stop"}');
   ground.payload("3", '{"hook_event_name":"StopFailure"}');
@@ -77,20 +77,20 @@ Deno.test("HookSource makes its FIFO again after it was removed", () => {
   Deno.removeSync(`${path}/fifo`);
   // A shell that opens it for reading and writing makes a file.
   Deno.writeTextFileSync(`${path}/fifo`, "\ns3 2\n");
-  assertEquals(source.mend(), true);
+  assertEquals(source.repairFifo(), true);
   assertEquals(source.read().map(({ event }) => event), ["SessionStart", "Stop"]);
   ground.announce("s3 3\n");
-  assertEquals([source.mend(), source.read()[0]?.event], [false, "StopFailure"]);
+  assertEquals([source.repairFifo(), source.read()[0]?.event], [false, "StopFailure"]);
   for (const other of [() => {}, makeFifo, (at: string) => Deno.symlinkSync("/dev/zero", at)]) {
     Deno.removeSync(`${path}/fifo`);
     other(`${path}/fifo`);
-    assertEquals([source.mend(), source.read(), source.mend()], [true, [], false]);
+    assertEquals([source.repairFifo(), source.read(), source.repairFifo()], [true, [], false]);
   }
-  assertEquals(source.unheard, false);
+  assertEquals(source.hasLostCalls, false);
   Deno.removeSync(`${path}/fifo`);
   Deno.mkdirSync(`${path}/fifo/full`, { recursive: true });
-  source.mend();
-  assertEquals(source.unheard, true);
+  source.repairFifo();
+  assertEquals(source.hasLostCalls, true);
 });
 
 Deno.test("HookSource joins a line that arrives in pieces", () => {
@@ -134,9 +134,9 @@ Deno.test("HookSource notices that hooks cannot write payloads", () => {
   ) {
     using ground = new Ground();
     ground.announce("x unheard\n");
-    assertEquals([ground.source.read(), ground.source.unheard], [[], false]);
+    assertEquals([ground.source.read(), ground.source.hasLostCalls], [[], false]);
     lose(ground);
-    assertEquals([ground.source.read(), ground.source.unheard], [[], true]);
+    assertEquals([ground.source.read(), ground.source.hasLostCalls], [[], true]);
   }
 });
 

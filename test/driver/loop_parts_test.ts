@@ -4,7 +4,7 @@ import { writeFd } from "../../ffi/descriptors/fd.ts";
 import { Pipe } from "../../ffi/descriptors/pipe.ts";
 import { Deadlines } from "../../src/driver/performer.ts";
 import { renderScreen } from "../../src/conversation/terminal/headless_terminal.ts";
-import { CallerSource } from "../../src/driver/inputs/callers.ts";
+import { StreamCaller } from "../../src/driver/inputs/callers.ts";
 import { TerminalRing } from "../../src/driver/child_terminal.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 
@@ -35,11 +35,11 @@ Deno.test("a deadline that was changed meanwhile is not taken", () => {
   assertEquals([taken, deadlines.next], [["idle"], 2]);
 });
 
-Deno.test("CallerSource refuses a line that is too long", () => {
+Deno.test("StreamCaller refuses a line that is too long", () => {
   const longest = 20;
   const read = (...written: readonly string[]) => {
     using pipe = new Pipe();
-    const caller = new CallerSource(pipe.readFd, { longest });
+    const caller = new StreamCaller(pipe.readFd, { longest });
     const inputs = written.flatMap((text) => {
       writeFd(pipe.writeFd, new TextEncoder().encode(text));
       return caller.take([{ fd: pipe.readFd, readable: true, writable: false, hangup: false }]);

@@ -2,12 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { calledCommand } from "../../src/driver/inputs/shells/shell_commands.ts";
-import { type ShellNews, ShellSource } from "../../src/driver/inputs/shells/shell_source.ts";
+import { parseShellCommand } from "../../src/driver/inputs/shells/shell_commands.ts";
+import { type ShellInput, ShellSource } from "../../src/driver/inputs/shells/shell_source.ts";
 import {
+  attributeParts,
   type ShellStream,
-  writtenParts,
-  type WrittenSince,
+  type StreamPositions,
 } from "../../src/driver/inputs/shells/shell_file.ts";
 
 /** The folder for temporary files of a session, and a source that reads it. */
@@ -37,7 +37,7 @@ class Ground implements Disposable {
   }
 
   /** The news after some milliseconds. */
-  read(ms = 1000, more: { readonly paused?: boolean } = {}): readonly ShellNews[] {
+  read(ms = 1000, more: { readonly paused?: boolean } = {}): readonly ShellInput[] {
     this.#now += ms;
     return this.source.read({ at: this.#now, child: Deno.pid, ...more });
   }
@@ -60,7 +60,7 @@ Deno.test("ShellSource reads a removed file to its end", () => {
     { type: "shell-over", id: "b1" },
   ]);
   assertEquals(ground.read(), []);
-  ground.source.leave("b1");
+  ground.source.finish("b1");
   ground.write("b1", "another file with its name");
   assertEquals(ground.read(), []);
 });
@@ -76,8 +76,8 @@ Deno.test("ShellSource follows a shell by its id", () => {
     { type: "shell-output", id: "b1", text: "one\n" },
   ]);
   ground.write("b1", "two");
-  ground.source.leave("b1");
-  ground.source.leave("never seen");
+  ground.source.finish("b1");
+  ground.source.finish("never seen");
   assertEquals(ground.read(), [
     { type: "shell-over", id: "never seen" },
     { type: "shell-output", id: "b1", text: "two" },
@@ -95,7 +95,7 @@ Deno.test("ShellSource cuts no character and keeps a BOM", () => {
   assertEquals(texts(), ["\ufeffa"]);
   ground.write("b1", new Uint8Array([third ?? 0, 0xff, 0xe2]));
   assertEquals(texts(), ["€\ufffd"]);
-  ground.source.leave("b1");
+  ground.source.finish("b1");
   assertEquals(texts(), ["\ufffd"]);
 });
 
@@ -126,7 +126,7 @@ Deno.test("ShellSource reads unknown shells briefly and floods in portions", () 
   ground.source.follow("b1");
   assertEquals(ground.read(1, { paused: true }), []);
   assertEquals([lengths("b1"), ground.source.hasMore], [[65_536], true]);
-  ground.source.leave("b1");
+  ground.source.finish("b1");
   const look = { at: 10_000, child: Deno.pid };
   const rest = ground.source.readAll(look).filter(({ id }) => id === "b1");
   assertEquals(rest.map((one) => one.type === "shell-output" ? one.text.length : one), [
@@ -200,27 +200,27 @@ Deno.test("ShellSource wakes its poller", async () => {
   assertEquals(await poller.wait(ground.source.interests, 0), []);
 });
 
-Deno.test("calledCommand() finds the command of the tool Bash", () => {
+Deno.test("parseShellCommand() finds the command of the tool Bash", () => {
   const start = "source /x/snapshot.sh 2>/dev/null || true && shopt -u extglob || true && eval ";
   const end = " && pwd -P >| /x/claude-12-cwd";
-  assertEquals(calledCommand(`${start}cat < /dev/null${end}`), "cat");
+  assertEquals(parseShellCommand(`${start}cat < /dev/null${end}`), "cat");
   assertEquals(
-    calledCommand(`${start}'echo '"'"'it'"'"'; cat <<X\nX'${end}`),
+    parseShellCommand(`${start}'echo '"'"'it'"'"'; cat <<X\nX'${end}`),
     "echo 'it'; cat <<X\nX",
   );
   assertEquals(
-    calledCommand(`${start}'x && eval y && pwd -P >| z' < /dev/null${end}`),
+    parseShellCommand(`${start}'x && eval y && pwd -P >| z' < /dev/null${end}`),
     "x && eval y && pwd -P >| z",
   );
   const others = ["sleep 1", `x${end}${start}`, `${start}${end} y`, "&& eval ".repeat(100)];
-  for (const other of others) assertEquals(calledCommand(other), other);
+  for (const other of others) assertEquals(parseShellCommand(other), other);
 });
 
 /** Writes as a text, with the facts that are known about it. */
 function since(
   writes: readonly (readonly [ShellStream, string])[],
   { known = true }: { readonly known?: boolean } = {},
-): { readonly text: string; readonly since: WrittenSince } {
+): { readonly text: string; readonly since: StreamPositions } {
   const ends = { stdout: 0, stderr: 0 };
   let text = "";
   for (const [stream, piece] of writes) {
@@ -237,7 +237,7 @@ function since(
 function textsOf(...given: Parameters<typeof since>): readonly (readonly [string, string])[] {
   const { text, since: facts } = since(...given);
   let from = 0;
-  return writtenParts(facts).map(({ end, stream = "either" }) => {
+  return attributeParts(facts).map(({ end, stream = "either" }) => {
     const part = text.slice(from, end);
     from = end;
     return [stream, part] as const;
@@ -247,7 +247,7 @@ function textsOf(...given: Parameters<typeof since>): readonly (readonly [string
 const OUT = "stdout";
 const ERR = "stderr";
 
-Deno.test("writtenParts() assigns parts to streams as far as known", () => {
+Deno.test("attributeParts() assigns parts to streams as far as known", () => {
   const rows: readonly (readonly [
     writes: readonly (readonly [ShellStream, string])[],
     parts: readonly (readonly [string, string])[],
@@ -272,23 +272,23 @@ Deno.test("writtenParts() assigns parts to streams as far as known", () => {
   }
 });
 
-Deno.test("writtenParts() without positions counts lines", () => {
+Deno.test("attributeParts() without positions counts lines", () => {
   const { since: facts } = since([[ERR, "a\n"], [OUT, "b\n"]]);
-  assertEquals(writtenParts({ ...facts, stderr: 0 }), [
+  assertEquals(attributeParts({ ...facts, stderr: 0 }), [
     { end: 2, stream: ERR },
     { end: 4, stream: OUT },
   ]);
   const { since: long } = since([[ERR, "a\na\n"], [OUT, "b\n"]]);
-  assertEquals(writtenParts({ ...long, stderr: 0 }), [{ end: 6 }]);
+  assertEquals(attributeParts({ ...long, stderr: 0 }), [{ end: 6 }]);
 });
 
-Deno.test("writtenParts() assigns no line to the wrong stream", () => {
+Deno.test("attributeParts() assigns no line to the wrong stream", () => {
   const line = fc.tuple(fc.constantFrom<ShellStream>(OUT, ERR), fc.constantFrom("a\n", "bc\n"));
   const property = fc.property(fc.array(line), (writes) => {
     const { text, since: facts } = since(writes);
     const owners = writes.flatMap(([stream, piece]) => [...piece].map(() => stream));
     let from = 0;
-    for (const { end, stream } of writtenParts(facts)) {
+    for (const { end, stream } of attributeParts(facts)) {
       if (stream !== undefined) {
         assertEquals(owners.slice(from, end).every((owner) => owner === stream), true);
       }

@@ -7,7 +7,7 @@ import type { Environment } from "../../src/sandbox/environment.ts";
 import { copyTranscripts } from "../../src/sandbox/transcripts/copy_transcripts.ts";
 import { type FolderContents, folderParts } from "../../src/sandbox/folder/folder_layout.ts";
 import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/run_folder.ts";
-import { folderOfRuns, places } from "../../src/sandbox/folder/run_places.ts";
+import { folderOfRuns, listPlaces } from "../../src/sandbox/folder/run_places.ts";
 import { type Owner, thisOwner, writeOwner } from "../../src/sandbox/folder/owner.ts";
 import { sweep, type SweptFolder } from "../../src/sandbox/folder/sweep.ts";
 import { Sandbox } from "../../src/sandbox/folder/sandbox.ts";
@@ -71,7 +71,7 @@ export class Ground implements Disposable {
     const { userConfigDir = this.user, sessionId = "s1", persistSession = true } = wish;
     const session = { id: sessionId, configDir: userConfigDir };
     const owner = makeRunFolder({
-      places: places(env),
+      places: listPlaces(env),
       folders,
       writable,
       ...(persistSession ? { session } : {}),
@@ -101,7 +101,7 @@ export class Ground implements Disposable {
       ...(wish.begun === undefined ? {} : { begun: wish.begun }),
       isNewSession: wish.isNewSession ?? false,
     };
-    return new Sandbox(owner, { contents, places: places(env), copy: copyTranscripts });
+    return new Sandbox(owner, { contents, places: listPlaces(env), copy: copyTranscripts });
   }
 
   [Symbol.dispose](): void {

@@ -31,7 +31,7 @@ import { createRedactor } from "../../recording/redaction/redact.ts";
 import { currentFolder } from "../../run/facts/this_process.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep } from "../../sandbox/folder/sweep.ts";
-import { places, placesFor } from "../../sandbox/folder/run_places.ts";
+import { listPlaces, orderPlaces } from "../../sandbox/folder/run_places.ts";
 import { requireSystem } from "../../sandbox/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
@@ -89,7 +89,7 @@ function startChecks(options: DoctorOptions, { env, stop }: {
   const pty = after([platform, libc], "pty", ptyCheck);
   const fifo = after([platform, libc], "fifo", () => {
     const folders = [here().cwd];
-    return fifoCheck(placesFor(places(env), { folders, writable: folders })[0]);
+    return fifoCheck(orderPlaces(listPlaces(env), { folders, writable: folders })[0]);
   });
   const claude = after(
     [platform],
@@ -110,7 +110,7 @@ function startChecks(options: DoctorOptions, { env, stop }: {
         : await apiCheck({ baseUrl, stop });
     });
   const leftovers = after([platform, libc], "leftovers", () => {
-    const all = places(env);
+    const all = listPlaces(env);
     const { dir } = locateUserConfig(env);
     const swept = sweep({ places: all, userConfigDir: dir, dryRun: true });
     return leftoversCheck({ swept, places: all });

@@ -3,7 +3,7 @@ import { count, print, stringifyVisibly } from "../report/print.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { sweep, type SweepVerdict, type SweptFolder } from "../../sandbox/folder/sweep.ts";
-import { places } from "../../sandbox/folder/run_places.ts";
+import { listPlaces } from "../../sandbox/folder/run_places.ts";
 import { requireProc } from "../../sandbox/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
@@ -16,7 +16,7 @@ import { locateUserConfig } from "../../sandbox/user_config.ts";
 export function sweepCommand({ dryRun, json }: SweepRequest): number {
   const env = callerEnvironment();
   requireProc();
-  const all = places(env);
+  const all = listPlaces(env);
   const swept = sweep({ places: all, userConfigDir: locateUserConfig(env).dir, dryRun });
   print(Deno.stdout, `${json ? stringifyVisibly(swept) : formatSweep(swept, all)}\n`);
   return swept.some(({ verdict }) => verdict === "kept") ? 2 : 0;

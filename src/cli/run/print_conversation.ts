@@ -2,7 +2,7 @@ import { warningText } from "../report/report_error.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { createTracer, reportProblem } from "../report/outlets.ts";
 import { type HoldRun, type Invocation, returnWhenComplete } from "./invocation.ts";
-import { type Caller, CallerSource } from "../../driver/inputs/callers.ts";
+import { type Caller, StreamCaller } from "../../driver/inputs/callers.ts";
 import {
   conversationOrder,
   holdConversation,
@@ -110,7 +110,7 @@ export async function converseOnStdin(
   }
   // claude -p ignores a prompt argument when messages come from a pipe or a file.
   const first = isTerminal.stdin ? request.promptArgument : undefined;
-  const caller = new CallerSource(stdin, {
+  const caller = new StreamCaller(stdin, {
     first: first === undefined ? [] : [{ type: "user", text: first, content: first }],
   });
   return await printConversation(request, {

@@ -12,7 +12,7 @@ import { ProgramCaller } from "../../driver/inputs/callers.ts";
 import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { knownVersion } from "../../claude/program/claude_version.ts";
-import { folderOfRuns, places } from "../../sandbox/folder/run_places.ts";
+import { folderOfRuns, listPlaces } from "../../sandbox/folder/run_places.ts";
 import type { TurnReport } from "../../run/perform_conversation.ts";
 import { LONGEST_SOCKET_PROMPT } from "../../run/facts/gate_prompt.ts";
 import { readFacts } from "../../run/facts/read_facts.ts";
@@ -78,7 +78,7 @@ function canBeTyped(prompt: string): boolean {
 /** Returns true if the path of a socket is short enough in each place where the private folder may be. */
 function fitsSocketPaths(env: Environment): boolean {
   const encoder = new TextEncoder();
-  return places(env).every((place) =>
+  return listPlaces(env).every((place) =>
     encoder.encode(folderOfRuns(place)).length + MAX_SOCKET_NAME_BYTES <= MAX_SOCKET_PATH
   );
 }

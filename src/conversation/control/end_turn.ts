@@ -1,5 +1,11 @@
-import { forgetNotices, hasOtherStopHooks, isFollowed } from "./follow_ups.ts";
-import { boundWakeup, isToBeWoken, mayBeWoken } from "./follow_ups.ts";
+import {
+  boundWakeup,
+  forgetNotices,
+  hasOtherStopHooks,
+  isFollowed,
+  isToBeWoken,
+  mayBeWoken,
+} from "./follow_ups.ts";
 import { refuseWithdrawn } from "../protocol/answering.ts";
 import { withdraw } from "../protocol/questions/unanswered.ts";
 import { isOutputWritten } from "../protocol/structured_output.ts";

@@ -1,5 +1,4 @@
-import type { ControlStep } from "./control_step.ts";
-import { changePhase } from "./control_step.ts";
+import { changePhase, type ControlStep } from "./control_step.ts";
 import { endSession, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./end_session.ts";
 import { refuseWithdrawn } from "../protocol/answering.ts";
 import { isHook } from "../protocol/questions/told_calls.ts";

@@ -32,13 +32,13 @@ export class Guard implements Disposable {
    * @throws {LibcError} when there is no `/bin/sh`, or no process or pipe to be had
    */
   constructor(
-    { configDir, twinDir }: { readonly configDir: string; readonly twinDir: string },
+    { configDir, helperDir }: { readonly configDir: string; readonly helperDir: string },
     { terminal }: { readonly terminal?: Pty } = {},
   ) {
     const session = `${readProcessStat("self")?.session}`;
     try {
       this.#pid = spawn("/bin/sh", {
-        args: ["-c", GUARD_SCRIPT, "guard", configDir, twinDir, session],
+        args: ["-c", GUARD_SCRIPT, "guard", configDir, helperDir, session],
         env: { LC_ALL: "C" },
         cwd: "/",
         stdin: this.#pipe.readFd,
@@ -68,7 +68,7 @@ export class Guard implements Disposable {
 }
 
 /** What cannot be ignored (SIGKILL, SIGSTOP), and what a program has no reason to. */
-const LEFT_ALONE: readonly number[] = [
+const NOT_IGNORED: readonly number[] = [
   SIGNALS.SIGKILL,
   SIGNALS.SIGSTOP,
   SIGNALS.SIGCONT,
@@ -79,7 +79,7 @@ const REAL_TIME = Array.from({ length: 31 }, (_, index) => 34 + index);
 
 /** Whoever signals all processes of a job means the run, which then ends its guard. */
 const IGNORED = [
-  ...Object.values(SIGNALS).filter((each) => !LEFT_ALONE.includes(each)),
+  ...Object.values(SIGNALS).filter((each) => !NOT_IGNORED.includes(each)),
   ...REAL_TIME,
 ];
 
@@ -98,7 +98,7 @@ const IGNORED = [
  */
 export const GUARD_SCRIPT = `
 trap '' ${IGNORED.join(" ")}
-entry=CLAUDE_CONFIG_DIR=$1 twin=CLAUDE_CONFIG_DIR=$2 spared=$3 child=
+entry=CLAUDE_CONFIG_DIR=$1 helper=CLAUDE_CONFIG_DIR=$2 spared=$3 child=
 tab='\t' newline='
 '
 while read -r line; do child=$line; done
@@ -123,7 +123,7 @@ is_marked() {
   text=
   while IFS= read -r part || [ "$part" ]; do text=$text$part$newline part=; done < "/proc/$1/environ"
   case $text in
-    *"$entry"* | *"$twin"*) read_uid "$1" && [ "$uid" = "$own" ] ;;
+    *"$entry"* | *"$helper"*) read_uid "$1" && [ "$uid" = "$own" ] ;;
     # For a moment a process that begins a program has no environment.
     ?*) unmarked="$unmarked$1/$2 "; return 1 ;;
     *) return 1 ;;

@@ -2,16 +2,20 @@ import { fileAt } from "../../../ffi/files/at_path.ts";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import {
-  addNotes,
-  filesIn,
-  type Noted,
-  notedIn,
-  placeCopy,
+  copyTranscript,
+  findNotes,
+  findTranscript,
+  type Note,
   type PlacedFiles,
-  transcriptIn,
+  readProjectFiles,
+  writeNotes,
 } from "./helper_transcript.ts";
-import { isNoting, talkAbout, type TwinTalk } from "./helper_conversation.ts";
-import { asInJson, frameOf, type TwinAnswer } from "./helper_protocol.ts";
+import {
+  type HelperConversation,
+  openHelperConversation,
+  writesToSession,
+} from "./helper_conversation.ts";
+import { escapeJson, type HelperAnswer, parseFrame } from "./helper_protocol.ts";
 import { startWithCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_layout.ts";
 import { removeFolder } from "../../sandbox/remove_folder.ts";
@@ -20,14 +24,14 @@ import type { ChildChanges } from "../../conversation/control/effect.ts";
 import type { Consulted } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
-import { appliedSettings, changedArguments } from "../../sandbox/child/changed_arguments.ts";
+import { applyArgumentChanges, applyFlagSettings } from "../../sandbox/child/changed_arguments.ts";
 
-/** What a twin needs beside its plan. */
-interface TwinOptions {
-  readonly plan: TwinPlan;
+/** What a helper needs beside its plan. */
+interface HelperOptions {
+  readonly plan: HelperPlan;
   readonly binary: string;
   readonly cwd: string;
-  /** The child's config dir, of which the twin sees what the user has written, and the session. */
+  /** The child's config dir, of which the helper sees what the user has written, and the session. */
   readonly configDir: string;
   readonly sessionId: string;
   /** Whether the child has resumed the session, its transcript if there is one, and the model as the child names it. */
@@ -46,20 +50,23 @@ interface TwinOptions {
  * How long answers may take, in milliseconds: 0.4 s were measured, a count of tokens asks the API some 30 times, and of an MCP
  * server that is set and mute it is said after 30 s of its own that it cannot be reached.
  */
-const LIMIT_MS = 40_000;
+const ANSWER_LIMIT_MS = 40_000;
 /** How long it may wait for its MCP servers before it is asked about them all the same: for one that is mute it waits 30 s. */
-const SERVERS_MS = 15_000;
+const SERVERS_WAIT_MS = 15_000;
 /** How long one that has answered is kept for further questions, in milliseconds: callers ask several as they begin. */
-const KEPT_MS = 10_000;
+const IDLE_MS = 10_000;
 /** How long one with MCP servers may take to end by itself, in milliseconds. */
-const LEAVE_MS = 1000;
+const EXIT_MS = 1000;
 /** How long its last words may take once it has ended, in milliseconds. */
-const REST_MS = 1000;
+const DRAIN_MS = 1000;
 /** Most characters of one line that are read, and how many of the last ones of stderr are kept. */
 const LONGEST_LINE = 32 * 1024 * 1024;
-const LAST_WORDS = 4096;
-/** What of the child's config dir a twin has to see beside what is linked there. */
-const SEEN = ["settings.json", "projects", "file-history"];
+const STDERR_TAIL = 4096;
+/** How a helper uses the session. */
+type SessionUse = Pick<HelperConversation, "startsSession" | "writesTranscript">;
+
+/** What of the child's config dir a helper has to see beside what is linked there. */
+const LINKED = ["settings.json", "projects", "file-history"];
 /**
  * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
  * a config dir of its own, without hooks and without MCP servers, is given no prompt, and writes no transcript but that of
@@ -67,20 +74,20 @@ const SEEN = ["settings.json", "projects", "file-history"];
  * long as `KEPT_MS` and the session allow. What it notes in the session it notes in a copy, as long as the child writes to
  * the transcript.
  */
-export class HeadlessTwin implements AsyncDisposable {
-  readonly #options: TwinOptions;
-  readonly #asked: { readonly request: ControlRequest; readonly changes?: ChildChanges }[] = [];
-  #said: { readonly id: string; readonly said: Consulted }[] = [];
-  #asking: Promise<void> | undefined;
+export class HeadlessHelper implements AsyncDisposable {
+  readonly #options: HelperOptions;
+  readonly #queued: { readonly request: ControlRequest; readonly changes?: ChildChanges }[] = [];
+  #answers: { readonly id: string; readonly said: Consulted }[] = [];
+  #running: Promise<void> | undefined;
   #child: Deno.ChildProcess | undefined;
   /** Takes a further question to the one that lives; false where it cannot answer that as one would that is started now. */
-  #askFurther:
+  #askRunning:
     | ((request: ControlRequest, changes: ChildChanges | undefined) => boolean)
     | undefined;
-  #noted: readonly Noted[] = [];
-  #isOver = false;
+  #notes: readonly Note[] = [];
+  #isDisposed = false;
 
-  constructor(options: TwinOptions) {
+  constructor(options: HelperOptions) {
     this.#options = options;
   }
 
@@ -91,28 +98,28 @@ export class HeadlessTwin implements AsyncDisposable {
    * @param changes what is otherwise by now than the child was started with, where that counts
    */
   ask(request: ControlRequest, changes?: ChildChanges): void {
-    if (this.#asked.length === 0 && this.#askFurther?.(request, changes)) return;
-    this.#asked.push({ request, ...(changes === undefined ? {} : { changes }) });
-    this.#asking ??= this.#askAll();
+    if (this.#queued.length === 0 && this.#askRunning?.(request, changes)) return;
+    this.#queued.push({ request, ...(changes === undefined ? {} : { changes }) });
+    this.#running ??= this.#answerQueued();
   }
 
   /** What was said since the last time. */
-  take(): readonly { readonly id: string; readonly said: Consulted }[] {
-    return this.#said.splice(0);
+  takeAnswers(): readonly { readonly id: string; readonly said: Consulted }[] {
+    return this.#answers.splice(0);
   }
 
   /** Adds to the transcript what commands have noted in the session, once nobody else writes there any more. */
-  bringNotes(): void {
-    const noted = this.#noted;
-    this.#noted = [];
-    addNotes(noted, this.#options);
+  writeNotes(): void {
+    const noted = this.#notes;
+    this.#notes = [];
+    writeNotes(noted, this.#options);
   }
 
   /** Ends the one that is at it, and nothing reads or says any more what it is asked for. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
+    this.#isDisposed = true;
     if (this.#child !== undefined) killGroup(this.#child.pid, "SIGKILL");
-    await this.#asking;
+    await this.#running;
   }
 
   /**
@@ -120,25 +127,25 @@ export class HeadlessTwin implements AsyncDisposable {
    *
    * @returns its exit code, and what it has said by its end
    */
-  async carryOut(
+  async runArguments(
     args: readonly string[],
   ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
     const { plan } = this.#options;
-    const silent = { clears: false, notes: false };
-    this.#prepare(plan, silent);
+    const silent = { startsSession: false, writesTranscript: false };
+    this.#prepareConfigDir(plan, silent);
     const formats = ["--input-format=text", "--output-format=text", "--strict-mcp-config"];
-    const child = this.#start(plan, [...formats, ...this.#session(plan, silent), ...args]);
-    const late = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
+    const child = this.#start(plan, [...formats, ...this.#sessionArgs(plan, silent), ...args]);
+    const late = setTimeout(() => killGroup(child.pid, "SIGKILL"), ANSWER_LIMIT_MS);
     // What it has started may hold its ends of these for as long as it likes.
     const unread = new AbortController();
     let rest: ReturnType<typeof setTimeout> | undefined;
     try {
       await child.stdin.close().catch(() => {});
       const words = Promise.all(
-        [child.stdout, child.stderr].map((stream) => lastOf(stream, unread.signal)),
+        [child.stdout, child.stderr].map((stream) => readTail(stream, unread.signal)),
       );
       const { code } = await child.status;
-      rest = setTimeout(() => unread.abort(), REST_MS);
+      rest = setTimeout(() => unread.abort(), DRAIN_MS);
       const [stdout = "", stderr = ""] = (await words).map((text) =>
         text.replaceAll(plan.configDir, plan.userConfigDir)
       );
@@ -150,21 +157,21 @@ export class HeadlessTwin implements AsyncDisposable {
     }
   }
 
-  async #askAll(): Promise<void> {
+  async #answerQueued(): Promise<void> {
     await Promise.resolve();
-    while (this.#asked.length > 0 && !this.#isOver) {
+    while (this.#queued.length > 0 && !this.#isDisposed) {
       // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
       // noted in no session.
-      const command = this.#asked.findIndex(({ request }) =>
-        request.subtype === COMMAND || isNoting(request)
+      const command = this.#queued.findIndex(({ request }) =>
+        request.subtype === COMMAND || writesToSession(request)
       );
-      const asked = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
+      const asked = this.#queued.splice(0, command < 0 ? this.#queued.length : command || 1);
       const open = new Map(asked.map(({ request }, place) => [String(place), request]));
-      const answer = ({ place, said }: TwinAnswer) => {
+      const answer = ({ place, said }: HelperAnswer) => {
         const request = open.get(place);
         if (request === undefined) return;
         if (!("isUndescribed" in said)) open.delete(place);
-        this.#said.push({ id: request.id, said });
+        this.#answers.push({ id: request.id, said });
         this.#options.onArrival();
       };
       let why = "it ended before it answered";
@@ -178,7 +185,7 @@ export class HeadlessTwin implements AsyncDisposable {
         answer({ place, said: { failure } });
       }
     }
-    this.#asking = undefined;
+    this.#running = undefined;
   }
 
   /**
@@ -189,16 +196,16 @@ export class HeadlessTwin implements AsyncDisposable {
     open: Map<string, ControlRequest>,
     { changes, answer: pass }: {
       readonly changes: ChildChanges | undefined;
-      readonly answer: (told: TwinAnswer) => void;
+      readonly answer: (told: HelperAnswer) => void;
     },
   ): Promise<string | undefined> {
-    const plan = changedTwin(this.#options.plan, changes);
-    const talk = talkAbout(open, plan.agents);
-    const session = this.#session(plan, talk);
+    const plan = applyChanges(this.#options.plan, changes);
+    const talk = openHelperConversation(open, plan.agents);
+    const session = this.#sessionArgs(plan, talk);
     const cost = talk.needsCost ? this.#options.costNote() : undefined;
-    const answer = cost === undefined ? pass : (told: TwinAnswer) => pass(withCost(told));
-    const placed = this.#prepare(plan, talk, cost);
-    const written = this.#written();
+    const answer = cost === undefined ? pass : (told: HelperAnswer) => pass(markCost(told));
+    const placed = this.#prepareConfigDir(plan, talk, cost);
+    const written = this.#transcriptVersion();
     const child = this.#start(plan, [
       ...[...open.values()].flatMap(({ args = [] }) => args),
       ...(talk.startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
@@ -215,22 +222,22 @@ export class HeadlessTwin implements AsyncDisposable {
         isLate = true;
         kill();
       };
-      limit = open.size > 0 ? setTimeout(late, LIMIT_MS) : setTimeout(kill, KEPT_MS);
+      limit = open.size > 0 ? setTimeout(late, ANSWER_LIMIT_MS) : setTimeout(kill, IDLE_MS);
     };
     let rest: ReturnType<typeof setTimeout> | undefined;
     const ended = child.status.then(() => {
-      this.#askFurther = undefined;
-      rest = setTimeout(() => unread.abort(), REST_MS);
+      this.#askRunning = undefined;
+      rest = setTimeout(() => unread.abort(), DRAIN_MS);
     });
-    const complaints = lastOf(child.stderr, unread.signal);
+    const complaints = readTail(child.stderr, unread.signal);
     const writer = child.stdin.getWriter();
     const say = async (lines: readonly unknown[]) => {
       const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
       if (text !== "") await writer.write(new TextEncoder().encode(text)).catch(() => {});
     };
     let count = open.size;
-    this.#askFurther = (request, further) => {
-      const isSame = this.#written() === written && !isOtherwise(changes, further);
+    this.#askRunning = (request, further) => {
+      const isSame = this.#transcriptVersion() === written && !differ(changes, further);
       const lines = isSame ? talk.ask?.(`${count}`, request) : undefined;
       if (lines === undefined) {
         if (open.size === 0) kill();
@@ -244,23 +251,23 @@ export class HeadlessTwin implements AsyncDisposable {
     bound();
     let why = "";
     try {
-      await this.#talk(child.stdout, {
+      await this.#exchange(child.stdout, {
         plan,
         talk,
         unread: unread.signal,
         isDone: () => {
           if (open.size > 0) return false;
           bound();
-          return talk.ask === undefined || this.#asked.length > 0 || this.#isOver;
+          return talk.ask === undefined || this.#queued.length > 0 || this.#isDisposed;
         },
         answer,
         say,
       });
       await writer.close().catch(() => {});
     } finally {
-      this.#askFurther = undefined;
+      this.#askRunning = undefined;
       // Its servers end with it where it ends by itself.
-      const leave = setTimeout(kill, talk.startsServers || talk.notes ? LEAVE_MS : 0);
+      const leave = setTimeout(kill, talk.startsServers || talk.writesTranscript ? EXIT_MS : 0);
       await ended;
       this.#child = undefined;
       clearTimeout(leave);
@@ -268,28 +275,28 @@ export class HeadlessTwin implements AsyncDisposable {
       why = await complaints;
       clearTimeout(rest);
     }
-    if (talk.notes) {
+    if (talk.writesTranscript) {
       const { configDir } = this.#options;
-      const added = notedIn({
-        twinDir: plan.configDir,
+      const added = findNotes({
+        helperDir: plan.configDir,
         configDir,
         before: placed,
-        commandsAlone: talk.notesCommandsAlone,
+        commandsAlone: talk.writesCommandsOnly,
       });
-      this.#noted = [...this.#noted, ...added];
+      this.#notes = [...this.#notes, ...added];
     }
-    talk.last().forEach(answer);
-    if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
+    talk.finalAnswers().forEach(answer);
+    if (isLate) return `it took more than ${ANSWER_LIMIT_MS / 1000} s`;
     return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
   }
 
   /** What tells whether the child has written to the transcript; the same as before if not. */
-  #written(): string | undefined {
+  #transcriptVersion(): string | undefined {
     const path = this.#options.transcript();
     return path === undefined ? undefined : `${fileAt(path)?.size} ${path}`;
   }
 
-  #start(plan: TwinPlan, further: readonly string[]): Deno.ChildProcess {
+  #start(plan: HelperPlan, further: readonly string[]): Deno.ChildProcess {
     heedChildren();
     const command = new Deno.Command(this.#options.binary, {
       args: [...plan.args, ...further],
@@ -307,54 +314,57 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 
   /** Says and hears all that there is, as far as it comes to that. */
-  async #talk(
+  async #exchange(
     stdout: Deno.ChildProcess["stdout"],
     { plan, talk, unread, isDone, answer, say }: {
-      readonly plan: TwinPlan;
-      readonly talk: TwinTalk;
+      readonly plan: HelperPlan;
+      readonly talk: HelperConversation;
       readonly unread: AbortSignal;
       readonly isDone: () => boolean;
-      readonly answer: (told: TwinAnswer) => void;
+      readonly answer: (told: HelperAnswer) => void;
       readonly say: (lines: readonly unknown[]) => Promise<void>;
     },
   ): Promise<void> {
-    const { serversMs = SERVERS_MS } = this.#options;
-    const waiting = setTimeout(() => void say(talk.takeOnServers()), serversMs);
-    const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
+    const { serversMs = SERVERS_WAIT_MS } = this.#options;
+    const waiting = setTimeout(() => void say(talk.takeServerQuestions()), serversMs);
+    const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(escapeJson);
     try {
-      await say(talk.beginning);
-      for await (const line of linesOf(stdout, unread)) {
-        const frame = frameOf(line.replaceAll(own, users));
+      await say(talk.firstLines);
+      for await (const line of readLines(stdout, unread)) {
+        const frame = parseFrame(line.replaceAll(own, users));
         if (frame === undefined) continue;
-        const heard = talk.hear(frame);
+        const heard = talk.receive(frame);
         heard.answers?.forEach(answer);
-        await say(heard.say ?? []);
-        if (heard.isOver || isDone()) break;
+        await say(heard.send ?? []);
+        if (heard.isDone || isDone()) break;
       }
-      talk.rest().forEach(answer);
+      talk.takeDeferred().forEach(answer);
     } finally {
       clearTimeout(waiting);
     }
   }
 
   /** Arguments that say which session it has, and whether it writes there. */
-  #session(
-    plan: TwinPlan,
-    { clears, notes }: Pick<TwinTalk, "clears" | "notes">,
+  #sessionArgs(
+    plan: HelperPlan,
+    { startsSession, writesTranscript }: SessionUse,
   ): readonly string[] {
     // The session that it begins is gone on with, and knows nothing of the one before.
-    if (clears) return [];
-    const resuming = this.#resuming(plan, { notes });
-    if (!notes) return ["--no-session-persistence", ...resuming];
+    if (startsSession) return [];
+    const resuming = this.#resumeArgs(plan, { writesTranscript });
+    if (!writesTranscript) return ["--no-session-persistence", ...resuming];
     return resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`];
   }
 
   /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
-  #resuming(plan: TwinPlan, { notes }: { readonly notes: boolean }): readonly string[] {
+  #resumeArgs(
+    plan: HelperPlan,
+    { writesTranscript }: Pick<SessionUse, "writesTranscript">,
+  ): readonly string[] {
     const { sessionId, isResumed, transcript, model } = this.#options;
-    const isThere = transcript() !== undefined || this.#noted.length > 0;
+    const isThere = transcript() !== undefined || this.#notes.length > 0;
     // What a fork goes on with is there before the fork is.
-    const session = notes || isThere ? sessionId : plan.resumed ?? sessionId;
+    const session = writesTranscript || isThere ? sessionId : plan.resumed ?? sessionId;
     const name = plan.args.some((argument) => argument.startsWith("--model")) ? undefined : model();
     return isResumed || isThere
       ? [`--resume=${session}`, ...(name === undefined ? [] : [`--model=${name}`])]
@@ -367,45 +377,49 @@ export class HeadlessTwin implements AsyncDisposable {
    *
    * @returns what is there of the session
    */
-  #prepare(
-    { configDir, settings }: TwinPlan,
-    { clears, notes }: Pick<TwinTalk, "clears" | "notes">,
+  #prepareConfigDir(
+    { configDir, settings }: HelperPlan,
+    { startsSession, writesTranscript }: SessionUse,
     cost?: JsonObject,
   ): PlacedFiles {
     const { configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);
     Deno.mkdirSync(configDir, { mode: 0o700 });
     // What it writes there comes home with what the child does.
-    if (clears) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
+    if (startsSession) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
     const text = JSON.stringify({ ...settings.values, disableAllHooks: true });
     Deno.writeTextFileSync(settings.path, text, { mode: 0o600 });
     Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
-    const adds = notes || (this.#noted.length > 0 && !clears);
-    const path = adds ? transcriptIn(from, sessionId) : clears ? undefined : others.transcript();
-    const isPlaced = placeCopy(path, { from, configDir, notes: adds, last: cost });
-    if (adds) addNotes(this.#noted, { configDir, sessionId });
+    const adds = writesTranscript || (this.#notes.length > 0 && !startsSession);
+    const path = adds
+      ? findTranscript(from, sessionId)
+      : startsSession
+      ? undefined
+      : others.transcript();
+    const isPlaced = copyTranscript(path, { from, configDir, notes: adds, last: cost });
+    if (adds) writeNotes(this.#notes, { configDir, sessionId });
     // The child makes and removes files there meanwhile, such as a lock: what is listed may be gone at the next look.
     for (const { name, isSymlink } of Deno.readDirSync(from)) {
       if (name === "projects" && isPlaced) continue;
-      const isWhole = isSymlink || SEEN.includes(name);
+      const isWhole = isSymlink || LINKED.includes(name);
       if (
         !isWhole && !(name === "agents" && fileAt(`${from}/${name}/${USERS_PART}`) !== undefined)
       ) continue;
       Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
     }
-    return adds ? filesIn(configDir) : new Map();
+    return adds ? readProjectFiles(configDir) : new Map();
   }
 }
 
 /** An answer of one that was told what the conversation has used. */
-function withCost({ place, said }: TwinAnswer): TwinAnswer {
+function markCost({ place, said }: HelperAnswer): HelperAnswer {
   return "response" in said
     ? { place, said: { ...said, response: { ...said.response, hasCost: true } } }
     : { place, said };
 }
 
 /** Whether changes differ in what a headless Claude Code says anything of: it is asked to do nothing for which a mode counts. */
-function isOtherwise(before: ChildChanges = {}, after: ChildChanges = {}): boolean {
+function differ(before: ChildChanges = {}, after: ChildChanges = {}): boolean {
   const [one, other] = [before, after].map(({ permissionMode: _, ...changes }) =>
     JSON.stringify(changes)
   );
@@ -413,7 +427,7 @@ function isOtherwise(before: ChildChanges = {}, after: ChildChanges = {}): boole
 }
 
 /** A stream as text, until it ends or nobody reads it any more. */
-async function* textOf(
+async function* decodeStream(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   unread: AbortSignal,
 ): AsyncGenerator<string> {
@@ -425,16 +439,18 @@ async function* textOf(
 }
 
 /** The last characters of a stream of text. */
-async function lastOf(...[stream, unread]: Parameters<typeof textOf>): Promise<string> {
+async function readTail(...[stream, unread]: Parameters<typeof decodeStream>): Promise<string> {
   let last = "";
-  for await (const text of textOf(stream, unread)) last = (last + text).slice(-LAST_WORDS);
+  for await (const text of decodeStream(stream, unread)) last = (last + text).slice(-STDERR_TAIL);
   return last;
 }
 
 /** The lines of a stream of text, as they come. */
-async function* linesOf(...[stream, unread]: Parameters<typeof textOf>): AsyncGenerator<string> {
+async function* readLines(
+  ...[stream, unread]: Parameters<typeof decodeStream>
+): AsyncGenerator<string> {
   let rest = "";
-  for await (const text of textOf(stream, unread)) {
+  for await (const text of decodeStream(stream, unread)) {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > LONGEST_LINE) throw new Error("it said more than can be read");
@@ -443,7 +459,7 @@ async function* linesOf(...[stream, unread]: Parameters<typeof textOf>): AsyncGe
 }
 
 /** How a headless Claude Code is started that is to say of itself what the child would. */
-export interface TwinPlan {
+export interface HelperPlan {
   readonly args: readonly string[];
   /** Further ones with which it starts the MCP servers of the child, but for those in the caller's own process. */
   readonly serverArgs: readonly string[];
@@ -463,11 +479,11 @@ export interface TwinPlan {
  * How a headless Claude Code is started that says what the next child would: with what the caller has asked to be
  * otherwise since the child of now was started, but for MCP servers, which are in files that are written for a child.
  */
-function changedTwin(plan: TwinPlan, changes: ChildChanges = {}): TwinPlan {
+function applyChanges(plan: HelperPlan, changes: ChildChanges = {}): HelperPlan {
   const { path, values } = plan.settings;
   return {
     ...plan,
-    args: changedArguments(plan.args, changes),
-    settings: { path, values: appliedSettings(values, changes.flagSettings) },
+    args: applyArgumentChanges(plan.args, changes),
+    settings: { path, values: applyFlagSettings(values, changes.flagSettings) },
   };
 }

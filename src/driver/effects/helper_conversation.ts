@@ -1,24 +1,24 @@
 import {
   AFTER,
-  answerIn,
-  ANYTIME,
-  appliedIn,
-  type AskedLine,
-  askedLine,
   BEFORE,
-  choiceOf,
-  chosenAt,
-  inForce,
-  isAboutSession,
+  choicePlace,
+  commandMessage,
+  commandOutcome,
+  completeChoice,
+  describesSession,
+  EMPTY_MESSAGE,
+  type HelperAnswer,
   isInitialize,
   isUpdate,
-  linesOf,
-  messageOf,
-  NO_QUESTION,
-  outcomeOf,
-  partition,
-  titleOf,
-  type TwinAnswer,
+  newTitle,
+  parseAnswer,
+  type RequestLine,
+  requestLine,
+  requestLines,
+  settingsInForce,
+  settingsQuestion,
+  splitByServers,
+  STATELESS,
 } from "./helper_protocol.ts";
 import { COMMAND } from "../../conversation/protocol/requests/asked_command.ts";
 import { CHOOSING } from "../../conversation/protocol/requests/choosing_model.ts";
@@ -30,85 +30,86 @@ import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 
 /** What comes of something that a headless Claude Code has said. */
-interface Heard {
+interface Reaction {
   /** What has been answered by that. */
-  readonly answers?: readonly TwinAnswer[];
+  readonly answers?: readonly HelperAnswer[];
   /** What it is told next, a line each. */
-  readonly say?: readonly unknown[];
+  readonly send?: readonly unknown[];
   /** Whether nothing more is wanted of it. */
-  readonly isOver?: boolean;
+  readonly isDone?: boolean;
 }
 
 /** What a headless Claude Code is told and asked, and what comes of what it says. */
-export interface TwinTalk {
+export interface HelperConversation {
   /** Whether it has to have the MCP servers of the child. */
   readonly startsServers: boolean;
   /** Whether it ends the session and begins another one, and whether it notes something in the session. */
-  readonly clears: boolean;
-  readonly notes: boolean;
+  readonly startsSession: boolean;
+  readonly writesTranscript: boolean;
   /** Whether it has to know what the conversation has used. */
   readonly needsCost: boolean;
   /** Whether nothing is noted but what the model hears of a command. */
-  readonly notesCommandsAlone: boolean;
+  readonly writesCommandsOnly: boolean;
   /** What it is told first. */
-  readonly beginning: readonly unknown[];
+  readonly firstLines: readonly unknown[];
   /**
    * Takes a further question, as long as it lives, and returns what it is told; undefined for one that another has to be
    * started for. Absent where it is to end once it has answered.
    */
   readonly ask?: (place: string, request: ControlRequest) => readonly unknown[] | undefined;
   /** Takes a frame of its. */
-  readonly hear: (frame: JsonObject) => Heard;
+  readonly receive: (frame: JsonObject) => Reaction;
   /** Takes, once, what is asked of it when its servers have had their time. */
-  readonly takeOnServers: () => readonly unknown[];
+  readonly takeServerQuestions: () => readonly unknown[];
   /** What is answered when it has said all. */
-  readonly rest: () => readonly TwinAnswer[];
+  readonly takeDeferred: () => readonly HelperAnswer[];
   /** What is answered once it has ended, and has written down what it was to. */
-  readonly last: () => readonly TwinAnswer[];
+  readonly finalAnswers: () => readonly HelperAnswer[];
 }
 
 /** The request that tells it of agents, where nobody asks for its answer. */
-const TELLING = "agents";
+const AGENTS_REQUEST = "agents";
 
 /**
  * @param open what it is asked, by ids that are used in the talk; a command is asked for alone
  * @param agents those that it is told of, if it is told of some
  */
-export function talkAbout(
+export function openHelperConversation(
   open: ReadonlyMap<string, ControlRequest>,
   agents: JsonObject | undefined,
-): TwinTalk {
+): HelperConversation {
   const [command] = [...open].filter(([, { subtype }]) => subtype === COMMAND);
   return command === undefined
-    ? new Questions(open, agents)
-    : new Command(command[0], command[1], agents);
+    ? new QuestionConversation(open, agents)
+    : new CommandConversation(command[0], command[1], agents);
 }
 
 /** Whether something is noted in the session because of a request. */
-export function isNoting({ subtype, notes, body }: ControlRequest): boolean {
+export function writesToSession({ subtype, notes, body }: ControlRequest): boolean {
   return subtype === RENAMING || notes === true ||
     (subtype === TITLING && body["persist"] === true);
 }
 
 /** Whether one that lives answers a request as another one would that is started for it. */
-function isAnytime(request: ControlRequest): boolean {
-  return ANYTIME.includes(request.subtype) && request.args === undefined && !isNoting(request);
+function canAskRunningHelper(request: ControlRequest): boolean {
+  return STATELESS.includes(request.subtype) && request.args === undefined &&
+    !writesToSession(request);
 }
 
-function tellingOf(agents: JsonObject | undefined): readonly AskedLine[] {
+function agentLines(agents: JsonObject | undefined): readonly RequestLine[] {
   return agents === undefined
     ? []
-    : [askedLine(TELLING, { subtype: "initialize", body: {} }, agents)];
+    : [requestLine(AGENTS_REQUEST, { subtype: "initialize", body: {} }, agents)];
 }
 
 /** A slash command, which is a message; what is in force before and after one that is noted in the session counts, too. */
-class Command implements TwinTalk {
+class CommandConversation implements HelperConversation {
   readonly startsServers = true;
-  readonly clears: boolean;
-  readonly notes: boolean;
+  readonly startsSession: boolean;
+  readonly writesTranscript: boolean;
   readonly needsCost: boolean;
-  readonly notesCommandsAlone = false;
-  readonly beginning: readonly unknown[];
+  readonly writesCommandsOnly = false;
+  readonly firstLines: readonly unknown[];
   readonly #place: string;
   readonly #request: ControlRequest;
   #init: JsonObject | undefined;
@@ -121,127 +122,131 @@ class Command implements TwinTalk {
   constructor(place: string, request: ControlRequest, agents: JsonObject | undefined) {
     this.#place = place;
     this.#request = request;
-    this.clears = request.body["clears"] === true;
-    this.notes = isNoting(request);
+    this.startsSession = request.body["clears"] === true;
+    this.writesTranscript = writesToSession(request);
     this.needsCost = request.body["needsCost"] === true;
-    const first = this.notes ? inForce(BEFORE) : messageOf(request);
-    this.beginning = [...tellingOf(agents), first];
+    const first = this.writesTranscript ? settingsQuestion(BEFORE) : commandMessage(request);
+    this.firstLines = [...agentLines(agents), first];
   }
 
-  hear(frame: JsonObject): Heard {
+  receive(frame: JsonObject): Reaction {
     const { type, subtype } = frame;
-    const told = answerIn(frame);
+    const told = parseAnswer(frame);
     if (told?.place === BEFORE) {
-      this.#before = appliedIn(told);
+      this.#before = settingsInForce(told);
       // What gave the session its title before is none of its doing.
       this.#title = undefined;
-      return { say: [messageOf(this.#request)] };
+      return { send: [commandMessage(this.#request)] };
     }
     if (told?.place === AFTER) {
       const outcome = this.#outcome;
       if (outcome !== undefined && "response" in outcome) {
-        const changes = { before: this.#before, after: appliedIn(told) };
+        const changes = { before: this.#before, after: settingsInForce(told) };
         this.#outcome = { ...outcome, response: { ...outcome.response, ...changes } };
       }
-      return { isOver: true };
+      return { isDone: true };
     }
     if (subtype === "init") this.#init = frame;
     if (type === "assistant") this.#said = frame;
-    if (this.notes) this.#title = titleOf(frame) ?? this.#title;
+    if (this.writesTranscript) this.#title = newTitle(frame) ?? this.#title;
     if (subtype === "commands_changed") this.#commands = frame["commands"];
     return type === "result" ? this.#end(frame) : {};
   }
 
-  #end(result: JsonObject): Heard {
-    const { clears } = this;
+  #end(result: JsonObject): Reaction {
+    const { startsSession } = this;
     const [said, title, commands] = [this.#said, this.#title, this.#commands];
-    const outcome = outcomeOf(result, { said, clears, title, commands });
+    const outcome = commandOutcome(result, { said, clears: startsSession, title, commands });
     this.#outcome = { ...outcome, ...(this.#init === undefined ? {} : { init: this.#init }) };
     // The transcript of another session is whole once it has ended.
-    if (clears) return { isOver: true };
-    return this.notes ? { say: [inForce(AFTER)] } : { answers: this.last(), isOver: true };
+    if (startsSession) return { isDone: true };
+    return this.writesTranscript
+      ? { send: [settingsQuestion(AFTER)] }
+      : { answers: this.finalAnswers(), isDone: true };
   }
 
-  takeOnServers(): readonly unknown[] {
+  takeServerQuestions(): readonly unknown[] {
     return [];
   }
 
-  rest(): readonly TwinAnswer[] {
+  takeDeferred(): readonly HelperAnswer[] {
     return [];
   }
 
-  last(): readonly TwinAnswer[] {
+  finalAnswers(): readonly HelperAnswer[] {
     return this.#outcome === undefined ? [] : [{ place: this.#place, said: this.#outcome }];
   }
 }
 
 /** Requests of the control protocol: several, or one that is noted in the session. */
-class Questions implements TwinTalk {
-  readonly ask?: NonNullable<TwinTalk["ask"]>;
+class QuestionConversation implements HelperConversation {
+  readonly ask?: NonNullable<HelperConversation["ask"]>;
   readonly startsServers: boolean;
-  readonly clears = false;
+  readonly startsSession = false;
   readonly needsCost = false;
-  readonly notes: boolean;
-  readonly beginning: readonly unknown[];
+  readonly writesTranscript: boolean;
+  readonly firstLines: readonly unknown[];
   /** Those that are asked, by their ids, also once they have been answered. */
   readonly #requests: Map<string, ControlRequest>;
-  readonly #onServers: AskedLine[];
+  readonly #onServers: RequestLine[];
   /** Parts of the answers to choices of a model. */
-  readonly #choices = new Map<string, TwinAnswer>();
+  readonly #choices = new Map<string, HelperAnswer>();
   /** Answers to what changes settings, and to initializations, which wait for what the session is like. */
-  #held: readonly TwinAnswer[] = [];
+  #held: readonly HelperAnswer[] = [];
   #about: { readonly init?: JsonObject } | undefined;
-  #noted: TwinAnswer | undefined;
+  #noted: HelperAnswer | undefined;
 
   constructor(open: ReadonlyMap<string, ControlRequest>, agents: JsonObject | undefined) {
     this.#requests = new Map(open);
-    const [atOnce, onServers] = partition(open, agents);
+    const [atOnce, onServers] = splitByServers(open, agents);
     this.#onServers = onServers;
     this.startsServers = onServers.length > 0;
-    this.notes = [...open.values()].some(isNoting);
+    this.writesTranscript = [...open.values()].some(writesToSession);
     const isInitialized = atOnce.some(isInitialize);
     const tellsSession = isInitialized || atOnce.some(isUpdate);
-    this.beginning = [
-      ...(isInitialized ? [] : tellingOf(agents)),
+    this.firstLines = [
+      ...(isInitialized ? [] : agentLines(agents)),
       ...atOnce,
-      ...(this.startsServers || tellsSession ? [NO_QUESTION] : []),
+      ...(this.startsServers || tellsSession ? [EMPTY_MESSAGE] : []),
     ];
     const isKept = [...open.values()].every((request) =>
-      request.subtype === "initialize" || isAnytime(request)
+      request.subtype === "initialize" || canAskRunningHelper(request)
     );
     if (isKept) this.ask = (place, request) => this.#askFurther(place, request);
   }
 
   #askFurther(place: string, request: ControlRequest): readonly unknown[] | undefined {
-    if (!isAnytime(request)) return undefined;
+    if (!canAskRunningHelper(request)) return undefined;
     this.#requests.set(place, request);
-    return linesOf(place, request);
+    return requestLines(place, request);
   }
 
-  get notesCommandsAlone(): boolean {
+  get writesCommandsOnly(): boolean {
     return this.#noted !== undefined && this.#subtypeAt(this.#noted.place) === CHOOSING;
   }
 
-  hear(frame: JsonObject): Heard {
-    const told = answerIn(frame);
-    const { answers = [], say = [], isOver }: Heard = told === undefined ? {} : this.#take(told);
+  receive(frame: JsonObject): Reaction {
+    const told = parseAnswer(frame);
+    const { answers = [], send = [], isDone }: Reaction = told === undefined
+      ? {}
+      : this.#take(told);
     const isNoted = this.#noted !== undefined && frame["type"] === "result";
-    if (isOver || isNoted) return { answers, say, isOver: true };
-    const isAbout = isAboutSession(frame);
+    if (isDone || isNoted) return { answers, send, isDone: true };
+    const isAbout = describesSession(frame);
     if (isAbout) this.#about = frame["subtype"] === "init" ? { init: frame } : this.#about ?? {};
     return {
       answers: [...answers, ...this.#known()],
       // By then it has connected to its servers, as far as it waits for them.
-      say: [...say, ...(isAbout ? this.takeOnServers() : [])],
+      send: [...send, ...(isAbout ? this.takeServerQuestions() : [])],
     };
   }
 
-  #take(told: TwinAnswer): Heard {
-    if (this.#subtypeAt(chosenAt(told.place)) === CHOOSING) return this.#choose(told);
+  #take(told: HelperAnswer): Reaction {
+    if (this.#subtypeAt(choicePlace(told.place)) === CHOOSING) return this.#choose(told);
     const request = this.#requests.get(told.place);
-    if (request !== undefined && isNoting(request)) {
+    if (request !== undefined && writesToSession(request)) {
       this.#noted = told;
-      return { isOver: true };
+      return { isDone: true };
     }
     switch (request?.subtype) {
       case "initialize":
@@ -260,33 +265,33 @@ class Questions implements TwinTalk {
     }
   }
 
-  #choose(told: TwinAnswer): Heard {
-    const choice = choiceOf(this.#choices, told);
+  #choose(told: HelperAnswer): Reaction {
+    const choice = completeChoice(this.#choices, told);
     if (choice === undefined) return {};
-    if (!this.notes || !("response" in choice.said)) return { answers: [choice] };
+    if (!this.writesTranscript || !("response" in choice.said)) return { answers: [choice] };
     this.#noted = choice;
     // It writes a choice down with the next message alone.
-    return { say: [NO_QUESTION] };
+    return { send: [EMPTY_MESSAGE] };
   }
 
   /** What is held back is answered once it has said what the session is like, too. */
-  #known(): readonly TwinAnswer[] {
+  #known(): readonly HelperAnswer[] {
     const about = this.#about;
     if (about === undefined) return [];
-    return this.rest().map(({ place, said }) => ({ place, said: { ...said, ...about } }));
+    return this.takeDeferred().map(({ place, said }) => ({ place, said: { ...said, ...about } }));
   }
 
-  takeOnServers(): readonly unknown[] {
+  takeServerQuestions(): readonly unknown[] {
     return this.#onServers.splice(0);
   }
 
-  rest(): readonly TwinAnswer[] {
+  takeDeferred(): readonly HelperAnswer[] {
     const held = this.#held;
     this.#held = [];
     return held;
   }
 
-  last(): readonly TwinAnswer[] {
+  finalAnswers(): readonly HelperAnswer[] {
     return this.#noted === undefined ? [] : [this.#noted];
   }
 

@@ -13,7 +13,7 @@ import { isTooDeep } from "../../claude/wire/json_text.ts";
  * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.330); what is
  * headless before that cannot hold a conversation here.
  */
-export const NO_QUESTION = {
+export const EMPTY_MESSAGE = {
   type: "user",
   message: { role: "user", content: "-" },
   shouldQuery: false,
@@ -24,15 +24,15 @@ export const BEFORE = "before";
 export const AFTER = "after";
 
 /** Asks what is in force, by an id. */
-export function inForce(place: string): AskedLine {
-  return askedLine(place, { subtype: "get_settings", body: {} }, undefined);
+export function settingsQuestion(place: string): RequestLine {
+  return requestLine(place, { subtype: "get_settings", body: {} }, undefined);
 }
 
 /**
  * Requests that a headless Claude Code answers at any time, whatever it was asked before: their answers tell nothing of its
  * messages and of MCP servers.
  */
-export const ANYTIME: readonly string[] = [
+export const STATELESS: readonly string[] = [
   ...[
     "file_suggestions",
     TITLING,
@@ -45,7 +45,7 @@ export const ANYTIME: readonly string[] = [
 ];
 
 /** A request as a line of the wire. */
-export interface AskedLine {
+export interface RequestLine {
   readonly type: "control_request";
   readonly request_id: string;
   readonly request: { readonly subtype: string };
@@ -55,15 +55,15 @@ export interface AskedLine {
  * What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. To set others has
  * its place among such questions, and takes no servers of the child's by itself.
  */
-export function partition(
+export function splitByServers(
   open: ReadonlyMap<string, ControlRequest>,
   agents: JsonObject | undefined,
-): readonly [AskedLine[], AskedLine[]] {
-  const lines = [...open].flatMap(([place, request]) => linesOf(place, request, agents));
-  const asksServers = ({ request }: AskedLine) =>
+): readonly [RequestLine[], RequestLine[]] {
+  const lines = [...open].flatMap(([place, request]) => requestLines(place, request, agents));
+  const asksServers = ({ request }: RequestLine) =>
     ["mcp_status", MCP_RESOURCE, RELOADING].includes(request.subtype);
   const isAsked = lines.some(asksServers);
-  const isOnServers = (line: AskedLine) =>
+  const isOnServers = (line: RequestLine) =>
     asksServers(line) || (isAsked && line.request.subtype === SET_SERVERS);
   const others = lines.filter((line) => !isOnServers(line));
   return [
@@ -73,14 +73,14 @@ export function partition(
 }
 
 /** A request as it is asked, with what is asked before and after it. */
-export function linesOf(
+export function requestLines(
   place: string,
   request: ControlRequest,
   agents?: JsonObject,
-): readonly AskedLine[] {
-  const line = askedLine(place, request, agents);
+): readonly RequestLine[] {
+  const line = requestLine(place, request, agents);
   return request.subtype === CHOOSING
-    ? [inForce(`${place} ${BEFORE}`), line, inForce(`${place} ${AFTER}`)]
+    ? [settingsQuestion(`${place} ${BEFORE}`), line, settingsQuestion(`${place} ${AFTER}`)]
     : [line];
 }
 
@@ -90,17 +90,17 @@ export function linesOf(
  * @param place its id there
  * @param agents those that it is told of as it is initialized, if it is told of some
  */
-export function askedLine(
+export function requestLine(
   place: string,
   { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
   agents: JsonObject | undefined,
-): AskedLine {
-  const asked = subtype === "initialize" ? initialization(body, agents) : body;
+): RequestLine {
+  const asked = subtype === "initialize" ? initializeBody(body, agents) : body;
   return { type: "control_request", request_id: place, request: { ...asked, subtype } };
 }
 
 /** What an initialization asks for is among the arguments, and so are plugins: of them is told whether they are there. */
-function initialization({ plugins }: JsonObject, agents: JsonObject | undefined): JsonObject {
+function initializeBody({ plugins }: JsonObject, agents: JsonObject | undefined): JsonObject {
   return {
     ...(plugins === undefined ? {} : { plugins }),
     ...(agents === undefined ? {} : { agents }),
@@ -108,27 +108,27 @@ function initialization({ plugins }: JsonObject, agents: JsonObject | undefined)
 }
 
 /** Whether it is initialized by it. */
-export function isInitialize({ request }: AskedLine): boolean {
+export function isInitialize({ request }: RequestLine): boolean {
   return request.subtype === "initialize";
 }
 
 /** Whether it changes settings, of which the session is told. */
-export function isUpdate({ request }: AskedLine): boolean {
+export function isUpdate({ request }: RequestLine): boolean {
   return request.subtype === UPDATING;
 }
 
 /** Whether a frame says what the session is like, or is the last one that could have been before it. */
-export function isAboutSession(frame: JsonObject | undefined): frame is JsonObject {
+export function describesSession(frame: JsonObject | undefined): frame is JsonObject {
   return frame?.["subtype"] === "init" || frame?.["type"] === "result";
 }
 
 /** A slash command as a message. */
-export function messageOf({ body }: ControlRequest) {
+export function commandMessage({ body }: ControlRequest) {
   return { type: "user", message: { role: "user", content: body["prompt"] } };
 }
 
 /** What came of a slash command; only one that asks no model is no failure. */
-export function outcomeOf(
+export function commandOutcome(
   result: JsonObject,
   { said, clears, title, commands }: {
     readonly said: JsonObject | undefined;
@@ -152,19 +152,19 @@ export function outcomeOf(
       ...(clears ? { begun } : {}),
       ...(title === undefined ? {} : { title }),
       ...(commands === undefined ? {} : { commands }),
-      ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
+      ...(said === undefined ? {} : { words: assistantText(said), fields: ownFields(said) }),
     },
   };
 }
 
 /** The title that a session has got; undefined for a frame that does not tell of one. */
-export function titleOf(frame: JsonObject | undefined): string | undefined {
+export function newTitle(frame: JsonObject | undefined): string | undefined {
   const { subtype, title } = frame ?? {};
   return subtype === "session_title_changed" && typeof title === "string" ? title : undefined;
 }
 
 /** What is in force, by an answer to `get_settings`. */
-export function appliedIn({ said }: TwinAnswer): JsonObject | undefined {
+export function settingsInForce({ said }: HelperAnswer): JsonObject | undefined {
   const { applied } = "response" in said ? said.response : {};
   return isJsonObject(applied) ? applied : undefined;
 }
@@ -173,9 +173,12 @@ export function appliedIn({ said }: TwinAnswer): JsonObject | undefined {
  * Takes what was said of a choice of a model, and gives the whole answer to it once nothing is missing: with what was in
  * force before it and after it, which may be told before the choice is (2.1.330).
  */
-export function choiceOf(parts: Map<string, TwinAnswer>, told: TwinAnswer): TwinAnswer | undefined {
+export function completeChoice(
+  parts: Map<string, HelperAnswer>,
+  told: HelperAnswer,
+): HelperAnswer | undefined {
   parts.set(told.place, told);
-  const place = chosenAt(told.place);
+  const place = choicePlace(told.place);
   const [before, choice, after] = [`${place} ${BEFORE}`, place, `${place} ${AFTER}`]
     .map((each) => parts.get(each));
   if (before === undefined || choice === undefined || after === undefined) return undefined;
@@ -185,8 +188,8 @@ export function choiceOf(parts: Map<string, TwinAnswer>, told: TwinAnswer): Twin
       said: {
         response: {
           ...choice.said.response,
-          before: appliedIn(before),
-          after: appliedIn(after),
+          before: settingsInForce(before),
+          after: settingsInForce(after),
         },
       },
     }
@@ -194,11 +197,11 @@ export function choiceOf(parts: Map<string, TwinAnswer>, told: TwinAnswer): Twin
 }
 
 /** The id of the choice to which a part belongs. */
-export function chosenAt(place: string): string {
+export function choicePlace(place: string): string {
   return place.split(" ", 1)[0] ?? "";
 }
 
-function wordsOf({ message }: JsonObject): string {
+function assistantText({ message }: JsonObject): string {
   const content = isJsonObject(message) && Array.isArray(message["content"])
     ? message["content"]
     : [];
@@ -213,17 +216,17 @@ function ownFields(frame: JsonObject): JsonObject {
 }
 
 /** The words of which a line of the wire that says something of what is asked has one. */
-const TELLING =
+const RELEVANT =
   /"(?:control_response|init|result|assistant|session_title_changed|commands_changed)"/u;
 
 /** A text as it stands within one of JSON. */
-export function asInJson(text: string): string {
+export function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
 /** A line of the wire; undefined for what is none, and for one that says nothing of what is asked. */
-export function frameOf(line: string): JsonObject | undefined {
-  if (!TELLING.test(line) || isTooDeep(line)) return undefined;
+export function parseFrame(line: string): JsonObject | undefined {
+  if (!RELEVANT.test(line) || isTooDeep(line)) return undefined;
   try {
     const frame: unknown = JSON.parse(line);
     return isJsonObject(frame) ? frame : undefined;
@@ -233,18 +236,18 @@ export function frameOf(line: string): JsonObject | undefined {
 }
 
 /** An answer; `place` is the id that its request was given. */
-export interface TwinAnswer {
+export interface HelperAnswer {
   readonly place: string;
   readonly said: Consulted;
 }
 
 /** The answer that a line is; undefined for another one. */
-export function answerIn({ type, response: told }: JsonObject): TwinAnswer | undefined {
+export function parseAnswer({ type, response: told }: JsonObject): HelperAnswer | undefined {
   if (type !== "control_response" || !isJsonObject(told)) return undefined;
   const { subtype, request_id: place, response, error, error_code: errorCode, model } = told;
   if (typeof place !== "string") return undefined;
   return subtype === "success"
-    ? { place, said: { response: isJsonObject(response) ? asOurs(response) : {} } }
+    ? { place, said: { response: isJsonObject(response) ? adaptResponse(response) : {} } }
     : {
       place,
       said: {
@@ -255,20 +258,20 @@ export function answerIn({ type, response: told }: JsonObject): TwinAnswer | und
     };
 }
 
-/** What the caller is told of this program: its own pid, and not how the twin is kept from running hooks. */
-function asOurs(response: JsonObject): JsonObject {
+/** What the caller is told of this program: its own pid, and not how the helper is kept from running hooks. */
+function adaptResponse(response: JsonObject): JsonObject {
   const { pid, effective, sources } = response;
   return {
     ...response,
-    ...withHooksOn(response),
+    ...enableHooks(response),
     ...(typeof pid === "number" ? { pid: Deno.pid } : {}),
-    ...(isJsonObject(effective) ? { effective: withHooks(effective) } : {}),
-    ...(Array.isArray(sources) ? { sources: sources.flatMap(asCallers) } : {}),
+    ...(isJsonObject(effective) ? { effective: withoutHookSwitch(effective) } : {}),
+    ...(Array.isArray(sources) ? { sources: sources.flatMap(callerSources) } : {}),
   };
 }
 
-/** A list of hooks that are none of the twin's to run: they are on, unless its arguments silence them in the child as well. */
-function withHooksOn({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObject {
+/** A list of hooks that are none of the helper's to run: they are on, unless its arguments silence them in the child as well. */
+function enableHooks({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObject {
   if (!Array.isArray(hooks) || !isJsonObject(policy) || (safeMode ?? bareMode) !== undefined) {
     return {};
   }
@@ -282,13 +285,13 @@ function withHooksOn({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObj
 }
 
 /** A source of settings, as far as it is the caller's. */
-function asCallers(source: unknown): readonly unknown[] {
+function callerSources(source: unknown): readonly unknown[] {
   if (!isJsonObject(source) || !isJsonObject(source["settings"])) return [source];
-  const settings = withHooks(source["settings"]);
+  const settings = withoutHookSwitch(source["settings"]);
   const isOurs = source["source"] === "flagSettings" && Object.keys(settings).length === 0;
   return isOurs ? [] : [{ ...source, settings }];
 }
 
-function withHooks({ disableAllHooks: _, ...settings }: JsonObject): JsonObject {
+function withoutHookSwitch({ disableAllHooks: _, ...settings }: JsonObject): JsonObject {
   return settings;
 }

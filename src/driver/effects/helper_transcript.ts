@@ -6,28 +6,28 @@ import { type Entry, lineOf, parseEntry } from "../../claude/transcript/entry.ts
 import { asText, type JsonObject } from "../../json_object.ts";
 import { lineId, straightened } from "../../claude/transcript/entry_order.ts";
 import { projectSlug } from "../../claude/transcript/session_files.ts";
-import { asInJson } from "./helper_protocol.ts";
+import { escapeJson } from "./helper_protocol.ts";
 
 /** What was noted in a session: text that is added to a file, by its path below `projects/`. */
-export interface Noted {
+export interface Note {
   readonly path: string;
   readonly text: string;
 }
 
 /** A session, and the child's config dir, in which it is. */
-interface SessionPlace {
+interface SessionLocation {
   readonly configDir: string;
   readonly sessionId: string;
 }
 
 /** Lines without an id that belong to a session and not to the process that has written them. */
-const OF_SESSIONS = ["last-prompt", "custom-title", "ai-title", "agent-name", "agent-color"];
+const SESSION_LINE_TYPES = ["last-prompt", "custom-title", "ai-title", "agent-name", "agent-color"];
 
 /** Texts of files below `projects/`, by their paths there. */
 export type PlacedFiles = ReadonlyMap<string, string>;
 
 /** The files of a config dir's own below its `projects/`; what is linked there is another's. */
-export function filesIn(configDir: string): PlacedFiles {
+export function readProjectFiles(configDir: string): PlacedFiles {
   const files = new Map<string, string>();
   const visit = (folder: string) => {
     for (const name of namesIn(`${configDir}/projects${folder}`)) {
@@ -35,7 +35,7 @@ export function filesIn(configDir: string): PlacedFiles {
       const file = `${configDir}/projects${inner}`;
       const { isFile, isDirectory } = Deno.lstatSync(file);
       if (isDirectory) visit(inner);
-      if (isFile) files.set(inner.slice(1), textAt(file));
+      if (isFile) files.set(inner.slice(1), readText(file));
     }
   };
   visit("");
@@ -43,35 +43,35 @@ export function filesIn(configDir: string): PlacedFiles {
 }
 
 /**
- * What a twin has written below its own `projects/`, with the child's config dir in the place of its own.
+ * What a helper has written below its own `projects/`, with the child's config dir in the place of its own.
  *
  * @param options.before what was there before
  * @param options.commandsAlone whether only lines count that tell the model of a command
  */
-export function notedIn(
-  { twinDir, configDir, before, commandsAlone = false }: {
-    readonly twinDir: string;
+export function findNotes(
+  { helperDir, configDir, before, commandsAlone = false }: {
+    readonly helperDir: string;
     readonly configDir: string;
     readonly before: PlacedFiles;
     readonly commandsAlone?: boolean;
   },
-): readonly Noted[] {
-  const isNoted = commandsAlone ? isOfCommand : isOfSession;
-  return [...filesIn(twinDir)].flatMap(([path, text]) => {
+): readonly Note[] {
+  const isNoted = commandsAlone ? isCommandLine : isSessionLine;
+  return [...readProjectFiles(helperDir)].flatMap(([path, text]) => {
     const known = before.get(path);
     const added = path.endsWith(".jsonl")
-      ? addedLines(text, { before: known, isNoted })
+      ? newLines(text, { before: known, isNoted })
       : text === known || commandsAlone
       ? ""
       : text;
     return added === ""
       ? []
-      : [{ path, text: added.replaceAll(asInJson(twinDir), asInJson(configDir)) }];
+      : [{ path, text: added.replaceAll(escapeJson(helperDir), escapeJson(configDir)) }];
   });
 }
 
 /** Lines that a transcript holds by now, and that are to be noted. */
-function addedLines(
+function newLines(
   text: string,
   { before = "", isNoted }: {
     readonly before: string | undefined;
@@ -84,22 +84,22 @@ function addedLines(
 }
 
 /** What the model is told of a command with: a caveat, the command, and what it has said. */
-const OF_COMMANDS = /^<(?:local-command-|command-name>)/u;
+const COMMAND_TEXT = /^<(?:local-command-|command-name>)/u;
 
-function isOfCommand(line: string): boolean {
+function isCommandLine(line: string): boolean {
   const entry = parseEntry(line);
   return entry?.type === "user" && typeof entry.message.content === "string" &&
-    OF_COMMANDS.test(entry.message.content);
+    COMMAND_TEXT.test(entry.message.content);
 }
 
-function isOfSession(line: string): boolean {
+function isSessionLine(line: string): boolean {
   const entry = parseEntry(line);
   return entry !== undefined &&
-    (lineId(entry) !== undefined || OF_SESSIONS.includes(asText(lineOf(entry)["type"])));
+    (lineId(entry) !== undefined || SESSION_LINE_TYPES.includes(asText(lineOf(entry)["type"])));
 }
 
 /** The transcript of a session in a config dir; undefined where there is none. */
-export function transcriptIn(configDir: string, sessionId: string): string | undefined {
+export function findTranscript(configDir: string, sessionId: string): string | undefined {
   return namesIn(`${configDir}/projects`)
     .map((slug) => `${configDir}/projects/${slug}/${sessionId}.jsonl`).find((path) =>
       fileAt(path) !== undefined
@@ -107,16 +107,16 @@ export function transcriptIn(configDir: string, sessionId: string): string | und
 }
 
 /** Adds what was noted in a session to what is there of it in the child's config dir. */
-export function addNotes(
-  noted: readonly Noted[],
-  { configDir, sessionId }: SessionPlace,
+export function writeNotes(
+  noted: readonly Note[],
+  { configDir, sessionId }: SessionLocation,
 ): void {
   for (const { path, text } of noted) {
     // It is moved where a turn enters a worktree.
     const known = path.endsWith(`/${sessionId}.jsonl`)
-      ? transcriptIn(configDir, sessionId)
+      ? findTranscript(configDir, sessionId)
       : undefined;
-    addTo(known ?? `${configDir}/projects/${path}`, text);
+    writeOrAppend(known ?? `${configDir}/projects/${path}`, text);
   }
 }
 
@@ -126,17 +126,17 @@ export function addNotes(
  * When 2.1.330 resumes a session that ends with the user, it adds the answer "No response requested.". A virtual answer
  * keeps it from that, and is not sent to the API.
  */
-export function addContext(
+export function appendContext(
   texts: readonly string[],
-  { configDir, sessionId, cwd, version }: SessionPlace & {
+  { configDir, sessionId, cwd, version }: SessionLocation & {
     readonly cwd: string;
     readonly version: string | undefined;
   },
 ): void {
   const folder = Deno.realPathSync(cwd);
-  const path = transcriptIn(configDir, sessionId) ??
+  const path = findTranscript(configDir, sessionId) ??
     `${configDir}/projects/${projectSlug(folder)}/${sessionId}.jsonl`;
-  const last = entriesIn(textAt(path)).map(lineId).findLast((id) => id !== undefined);
+  const last = parseEntries(readText(path)).map(lineId).findLast((id) => id !== undefined);
   const own = () => ({
     ...{ isSidechain: false, userType: "external", cwd: folder, sessionId, version },
     ...{ timestamp: new Date().toISOString(), uuid: crypto.randomUUID() },
@@ -156,18 +156,18 @@ export function addContext(
   // Of two ends of a session 2.1.330 goes on from the one that it is told.
   const lastPrompt = texts[0]?.slice(0, 200);
   const end = { type: "last-prompt", lastPrompt, leafUuid: answer.uuid, sessionId };
-  addTo(path, [context, answer, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  writeOrAppend(path, [context, answer, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
 /**
  * Adds lines to a transcript, which is made where there is none, or writes another file anew; where something else is,
  * nothing is written.
  */
-function addTo(path: string, text: string): void {
+function writeOrAppend(path: string, text: string): void {
   Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
   if (fileAt(path) !== undefined && !Deno.lstatSync(path).isFile) return;
   const append = path.endsWith(".jsonl");
-  const written = append ? goingOn(textAt(path), text) : text;
+  const written = append ? attachLines(readText(path), text) : text;
   Deno.writeTextFileSync(path, written, { append, mode: 0o600 });
 }
 
@@ -176,10 +176,10 @@ function addTo(path: string, text: string): void {
  * meanwhile would take the place of what is there: they are left out. Where nothing has been said since, they follow from
  * what Claude Code has noted of the end of its turn: of two ends it would go on from that.
  */
-function goingOn(there: string, added: string): string {
-  const [first] = entriesIn(added).filter((entry) => lineId(entry) !== undefined);
+function attachLines(there: string, added: string): string {
+  const [first] = parseEntries(added).filter((entry) => lineId(entry) !== undefined);
   const parent = first === undefined || first.type === "other" ? undefined : first.parentUuid;
-  const entries = entriesIn(there);
+  const entries = parseEntries(there);
   const place = entries.findLastIndex((entry) => lineId(entry) === parent);
   const isLeft = entries.slice(place + 1).some(({ type }) =>
     type === "user" || type === "assistant"
@@ -193,7 +193,7 @@ function goingOn(there: string, added: string): string {
     : added.replace(`"parentUuid":"${parent}"`, () => `"parentUuid":"${last}"`);
 }
 
-function entriesIn(text: string): readonly Entry[] {
+function parseEntries(text: string): readonly Entry[] {
   return text.split("\n").map(parseEntry).filter((entry) => entry !== undefined);
 }
 
@@ -204,7 +204,7 @@ function entriesIn(text: string): readonly Entry[] {
  * @param options.last a further line of the copy
  * @returns whether something was placed in the place of the child's transcripts
  */
-export function placeCopy(
+export function copyTranscript(
   path: string | undefined,
   { from, configDir, notes, last }: {
     readonly from: string;
@@ -217,7 +217,7 @@ export function placeCopy(
     if (notes) Deno.mkdirSync(`${configDir}/projects`, { mode: 0o700 });
     return notes;
   }
-  const read = textAt(path);
+  const read = readText(path);
   const text = straightened(read) ?? (notes || last !== undefined ? read : undefined);
   if (text === undefined) return false;
   const folder = `${configDir}${parentOf(path).slice(from.length)}`;
@@ -231,7 +231,7 @@ export function placeCopy(
 }
 
 /** What a transcript holds by now; nothing where it cannot be read, as Claude Code will find. */
-function textAt(path: string): string {
+function readText(path: string): string {
   try {
     return new TextDecoder().decode(readTranscript(path));
   } catch (error) {

@@ -31,7 +31,7 @@ export class Rendezvous implements Disposable {
   }
 
   /** Connects as soon as there is a socket; true only for the call that does. */
-  open(): boolean {
+  tryConnect(): boolean {
     if (this.#fd !== undefined || this.#gone) return false;
     try {
       this.#fd = connectUnix(this.#options.path);
@@ -45,12 +45,12 @@ export class Rendezvous implements Disposable {
 
   /** Hands a prompt over; 2.1.330 takes it for the text of a turn of its own. */
   send(prompt: string): void {
-    if (prompt.length > LONGEST_SHORT_PROMPT && !this.#hasLong) this.noteLong();
+    if (prompt.length > LONGEST_SHORT_PROMPT && !this.#hasLong) this.markLongPrompts();
     this.#say({ type: "reply", text: prompt, nextTurn: true });
   }
 
   /** Has the hook of prompts read them by a program from now on, or by its shell where no file can be made. */
-  noteLong(): void {
+  markLongPrompts(): void {
     this.#hasLong = true;
     try {
       Deno.writeFileSync(this.#options.longPromptsPath, new Uint8Array(), { mode: 0o600 });

@@ -31,21 +31,21 @@ export interface Caller {
   /** What to wait for. */
   readonly interests: readonly Interest[];
   /** Whether something was said that has not been taken. */
-  readonly hasWords: boolean;
+  readonly hasInput: boolean;
   /** Whether there is nothing to take any more, and never will be. */
-  readonly isOver: boolean;
+  readonly isFinished: boolean;
   /** The first request of the control protocol, once it has been said before anything else: it decides how a child starts. */
   readonly initialize: ControlRequest | undefined;
   /** Begins to speak to a child, to which the end of all words is news. */
-  turnTo(judge: Judge | undefined): void;
+  attachChild(judge: Judge | undefined): void;
   /** Goes on with what a wait found. */
-  hear(ready: readonly Ready[]): void;
+  read(ready: readonly Ready[]): void;
   /** What was said since the last time, and that it was all. */
   take(ready: readonly Ready[]): readonly CallerInput[];
 }
 
 /** What a caller has said, until a child takes it. */
-class CallerWords<Line extends CallerLine = CallerLine> {
+class CallerQueue<Line extends CallerLine = CallerLine> {
   #judge: Judge | undefined;
   #said: Line[];
   #first = true;
@@ -122,13 +122,13 @@ class CallerWords<Line extends CallerLine = CallerLine> {
 }
 
 /** What the caller of a conversation says as stream-json, line by line as it comes. */
-export class CallerSource implements Caller {
+export class StreamCaller implements Caller {
   onArrival: (() => void) | undefined;
   onLine: ((line: string) => void) | undefined;
   readonly #fd: number;
   readonly #lines = createLineSplitter();
   readonly #buffer = new Uint8Array(256 * 1024);
-  readonly #words: CallerWords;
+  readonly #words: CallerQueue;
   readonly #longest: number;
 
   /** @param options.longest the longest line that is read, in bytes: whoever never ends one would fill memory */
@@ -141,10 +141,10 @@ export class CallerSource implements Caller {
   ) {
     this.#fd = fd;
     this.#longest = longest;
-    this.#words = new CallerWords(first);
+    this.#words = new CallerQueue(first);
   }
 
-  turnTo(judge: Judge | undefined): void {
+  attachChild(judge: Judge | undefined): void {
     this.#words.turnTo(judge);
   }
 
@@ -157,15 +157,15 @@ export class CallerSource implements Caller {
     return this.#words.initialize;
   }
 
-  get hasWords(): boolean {
+  get hasInput(): boolean {
     return this.#words.isPending;
   }
 
-  get isOver(): boolean {
+  get isFinished(): boolean {
     return !this.#words.isOpen && !this.#words.isPending;
   }
 
-  hear(ready: readonly Ready[]): void {
+  read(ready: readonly Ready[]): void {
     const found = ready.find(({ fd }) => fd === this.#fd);
     if (!this.#words.isOpen || found === undefined || !(found.readable || found.hangup)) return;
     const count = this.#read();
@@ -184,7 +184,7 @@ export class CallerSource implements Caller {
   }
 
   take(ready: readonly Ready[]): readonly CallerInput[] {
-    this.hear(ready);
+    this.read(ready);
     return this.#words.take();
   }
 
@@ -211,7 +211,7 @@ export class ProgramCaller implements Caller {
   onArrival: (() => void) | undefined;
   onLine: ((line: string) => void) | undefined;
   readonly interests: readonly Interest[] = [];
-  readonly #words = new CallerWords<SpokenLine>();
+  readonly #words = new CallerQueue<SpokenLine>();
   readonly #timeLeft: (() => number) | undefined;
 
   /** @param options.timeLeft what is left of the time for all that is said, in milliseconds; without it each turn has its own */
@@ -236,7 +236,7 @@ export class ProgramCaller implements Caller {
     this.#words.dropRequests();
   }
 
-  turnTo(judge: Judge | undefined): void {
+  attachChild(judge: Judge | undefined): void {
     this.#words.turnTo(judge);
   }
 
@@ -244,15 +244,15 @@ export class ProgramCaller implements Caller {
     return this.#words.initialize;
   }
 
-  get hasWords(): boolean {
+  get hasInput(): boolean {
     return this.#words.isPending;
   }
 
-  get isOver(): boolean {
+  get isFinished(): boolean {
     return !this.#words.isOpen && !this.#words.isPending;
   }
 
-  hear(): void {}
+  read(): void {}
 
   take(): readonly CallerInput[] {
     const taken = this.#words.take((line) => this.onLine?.(lineText(line)));

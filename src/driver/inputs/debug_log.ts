@@ -51,7 +51,7 @@ export class RetrySource {
    * @param at milliseconds on a clock that only goes forward
    */
   faults(at: number): readonly ApiFault[] {
-    const faults = this.#newLines().map(faultIn).filter((fault) => fault !== undefined);
+    const faults = this.#newLines().map(parseFault).filter((fault) => fault !== undefined);
     const fault = faults.at(-1);
     if (fault !== undefined) this.#fault = { fault, seenAt: at };
     return faults;
@@ -63,12 +63,12 @@ export class RetrySource {
    * @param options.at milliseconds on the same clock
    * @param options.look renders the child's screen; called only while a failed request is fresh
    */
-  async announced(
+  async findRetry(
     { at, look }: { readonly at: number; readonly look: () => Promise<Screen> },
   ): Promise<ApiRetry | undefined> {
     if (this.#fault === undefined) return undefined;
     const { fault, seenAt } = this.#fault;
-    const notice = noticeOn(await look());
+    const notice = findNotice(await look());
     if (notice?.attempt === fault.attempt) {
       this.#fault = undefined;
       return { ...notice, status: fault.status };
@@ -79,7 +79,7 @@ export class RetrySource {
   }
 }
 
-function faultIn(line: string): ApiFault | undefined {
+function parseFault(line: string): ApiFault | undefined {
   const request = FAILED_REQUEST.exec(line);
   if (request !== null) {
     const [, attempt, requests, status] = request;
@@ -96,19 +96,19 @@ function faultIn(line: string): ApiFault | undefined {
 }
 
 /** The last notice on the screen: what the assistant wrote stands above it. */
-function noticeOn(screen: Screen): Omit<ApiRetry, "status"> | undefined {
+function findNotice(screen: Screen): Omit<ApiRetry, "status"> | undefined {
   const found = [...compactText(screen).matchAll(NOTICE)].at(-1);
   if (found === undefined) return undefined;
   const [, time = "", attempt, maxRetries] = found;
   return {
     attempt: Number(attempt),
     maxRetries: Number(maxRetries),
-    delayMs: milliseconds(time),
+    delayMs: parseDuration(time),
   };
 }
 
 /** A time such as `1m30s`. */
-function milliseconds(time: string): number {
+function parseDuration(time: string): number {
   const unit: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
   return [...time.matchAll(/(\d+)([hms])/gu)]
     .reduce((sum, [, count, name = ""]) => sum + Number(count) * (unit[name] ?? 0), 0);
@@ -129,7 +129,7 @@ interface McpConnections {
  * That a server's tools are on offer is told by the remark on its channel notifications, some 40 ms after its connection
  * (2.1.330); before 2.1.330 in a session that is resumed only after its SessionStart hooks.
  */
-const NEWS =
+const CONNECTION_LINE =
   /^\S+ \[DEBUG\] MCP server "(.*)": (?:(Starting connection)|(Channel notifications)|Connection failed)/u;
 
 /** Learns from the child's debug log how far it is with its MCP servers: nothing else tells. */
@@ -147,7 +147,7 @@ export class McpSource {
   read(): McpConnections | undefined {
     let news = false;
     for (const line of this.#newLines()) {
-      const [, server, begins, connected] = NEWS.exec(line) ?? [];
+      const [, server, begins, connected] = CONNECTION_LINE.exec(line) ?? [];
       if (server === undefined) continue;
       news = true;
       if (begins !== undefined) {

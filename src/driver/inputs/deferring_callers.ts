@@ -4,7 +4,7 @@ import type { Caller, CallerInput, Judge } from "./callers.ts";
 import type { JsonObject } from "../../json_object.ts";
 
 /** A caller that stands before another one, and is as that is but for what its kind does otherwise. */
-abstract class PassingCaller implements Caller {
+abstract class CallerWrapper implements Caller {
   protected readonly caller: Caller;
 
   constructor(caller: Caller) {
@@ -31,24 +31,24 @@ abstract class PassingCaller implements Caller {
     return this.caller.interests;
   }
 
-  get hasWords(): boolean {
-    return this.caller.hasWords;
+  get hasInput(): boolean {
+    return this.caller.hasInput;
   }
 
-  get isOver(): boolean {
-    return this.caller.isOver;
+  get isFinished(): boolean {
+    return this.caller.isFinished;
   }
 
   get initialize(): ControlRequest | undefined {
     return this.caller.initialize;
   }
 
-  turnTo(judge: Judge | undefined): void {
-    this.caller.turnTo(judge);
+  attachChild(judge: Judge | undefined): void {
+    this.caller.attachChild(judge);
   }
 
-  hear(ready: readonly Ready[]): void {
-    this.caller.hear(ready);
+  read(ready: readonly Ready[]): void {
+    this.caller.read(ready);
   }
 
   abstract take(ready: readonly Ready[]): readonly CallerInput[];
@@ -59,7 +59,7 @@ abstract class PassingCaller implements Caller {
  * it has been told nothing that has changed since; one that is outdated is told that there is nothing to be said, and the
  * words stay for the next one.
  */
-export class FirstWords extends PassingCaller {
+export class CheckedCaller extends CallerWrapper {
   readonly #isUpToDate: () => Promise<boolean>;
   #child: "waiting" | "judged" | "good" | "outdated" | "dismissed" = "waiting";
 
@@ -75,8 +75,8 @@ export class FirstWords extends PassingCaller {
   }
 
   override take(ready: readonly Ready[]): readonly CallerInput[] {
-    this.hear(ready);
-    if (this.#child === "waiting" && this.caller.hasWords) this.#judge();
+    this.read(ready);
+    if (this.#child === "waiting" && this.caller.hasInput) this.#judge();
     switch (this.#child) {
       case "waiting":
       case "good":
@@ -103,7 +103,7 @@ export class FirstWords extends PassingCaller {
  * A caller whose words another program could still take to a child of its own: nothing is read or taken of them before it
  * has given them away.
  */
-export class CommittedCaller extends PassingCaller {
+export class CommittedCaller extends CallerWrapper {
   readonly #commit: () => Promise<void>;
   #state: "kept" | "asked" | "given" = "kept";
 
@@ -117,20 +117,20 @@ export class CommittedCaller extends PassingCaller {
     return this.#state === "asked" ? [] : this.caller.interests;
   }
 
-  override get isOver(): boolean {
-    return this.#state === "given" && this.caller.isOver;
+  override get isFinished(): boolean {
+    return this.#state === "given" && this.caller.isFinished;
   }
 
-  override hear(ready: readonly Ready[]): void {
-    if (this.#state === "given") return this.caller.hear(ready);
+  override read(ready: readonly Ready[]): void {
+    if (this.#state === "given") return this.caller.read(ready);
     const fds = this.caller.interests.map(({ fd }) => fd);
     if (ready.some(({ fd }) => fds.includes(fd))) this.#ask();
   }
 
   override take(ready: readonly Ready[]): readonly CallerInput[] {
     if (this.#state === "given") return this.caller.take(ready);
-    this.hear(ready);
-    if (this.caller.hasWords) this.#ask();
+    this.read(ready);
+    if (this.caller.hasInput) this.#ask();
     return [];
   }
 
@@ -149,7 +149,7 @@ export class CommittedCaller extends PassingCaller {
 /**
  * The place of a caller that a child waits for without knowing whose it will be: nothing is said until somebody takes it.
  */
-export class LateCaller implements Caller {
+export class CallerSlot implements Caller {
   #caller: Caller | undefined;
   #onTaken: (() => void) | undefined;
   #onArrival: (() => void) | undefined;
@@ -174,7 +174,7 @@ export class LateCaller implements Caller {
   bind(caller: Caller, onTaken: () => void): void {
     this.#caller = caller;
     this.#onTaken = onTaken;
-    caller.turnTo(this.#judge);
+    caller.attachChild(this.#judge);
     caller.onLine = this.#onLine;
     caller.onArrival = this.#onArrival;
     this.#onArrival?.();
@@ -210,25 +210,25 @@ export class LateCaller implements Caller {
     return this.#caller?.interests ?? [];
   }
 
-  get hasWords(): boolean {
-    return this.#caller?.hasWords ?? false;
+  get hasInput(): boolean {
+    return this.#caller?.hasInput ?? false;
   }
 
-  get isOver(): boolean {
-    return this.#caller?.isOver ?? this.#child !== "open";
+  get isFinished(): boolean {
+    return this.#caller?.isFinished ?? this.#child !== "open";
   }
 
   get initialize(): ControlRequest | undefined {
     return this.#caller === undefined ? this.#ahead : this.#caller.initialize;
   }
 
-  turnTo(judge: Judge | undefined): void {
+  attachChild(judge: Judge | undefined): void {
     this.#judge = judge;
-    this.#caller?.turnTo(judge);
+    this.#caller?.attachChild(judge);
   }
 
-  hear(ready: readonly Ready[]): void {
-    this.#caller?.hear(ready);
+  read(ready: readonly Ready[]): void {
+    this.#caller?.read(ready);
   }
 
   take(ready: readonly Ready[]): readonly CallerInput[] {

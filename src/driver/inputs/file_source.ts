@@ -10,11 +10,11 @@ import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { ChildStatus } from "../../conversation/control/session_state.ts";
 
 /** What the child's hooks tell. */
-export type HookNews = Untimed<Extract<Input, { readonly type: "hook" | "cost" }>>;
+export type HookInput = Untimed<Extract<Input, { readonly type: "hook" | "cost" }>>;
 
 /** What the child tells in its files, and what its hooks have told before that. */
-type WrittenNews =
-  | HookNews
+type FileInput =
+  | HookInput
   | Untimed<
     Extract<
       Input,
@@ -23,7 +23,7 @@ type WrittenNews =
   >;
 
 /** Where a child writes to. */
-interface WrittenSourceOptions {
+interface FileSourceOptions {
   readonly configDir: string;
   /** How long each of the session's transcripts was before the child, by its path below `projects`. */
   readonly resumed: ReadonlyMap<string, number>;
@@ -35,22 +35,22 @@ interface WrittenSourceOptions {
   /** What tells of requests to the API that have failed, if that is to be heard. */
   readonly retries: RetrySource | undefined;
   /** What hooks have told since the last time. */
-  readonly hooks: () => Iterable<HookNews>;
+  readonly hooks: () => Iterable<HookInput>;
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
 }
 
 /** How often files are looked at whose folders are watched, in milliseconds: a watch may be lost. */
-const WATCHED_MS = 500;
+const RECHECK_MS = 500;
 
 /** Reads what the child writes to files: its status, its transcript, and those of its subagents. */
-export class WrittenSource implements Disposable {
+export class FileSource implements Disposable {
   readonly #configDir: string;
   readonly #status: StatusSource;
   readonly #transcript: TranscriptSource;
   readonly #subagents: SubagentSource | undefined;
   readonly #retries: RetrySource | undefined;
-  readonly #hooks: () => Iterable<HookNews>;
+  readonly #hooks: () => Iterable<HookInput>;
   readonly #now: () => number;
   // A user may have few watches, and Claude Code wants one: only what is told as it happens is worth one more.
   readonly #folders: ChildFolders | undefined;
@@ -59,7 +59,7 @@ export class WrittenSource implements Disposable {
   #isNews = false;
   #lookedAt = 0;
 
-  constructor(options: WrittenSourceOptions) {
+  constructor(options: FileSourceOptions) {
     this.#configDir = options.configDir;
     this.#status = new StatusSource(options);
     this.#transcript = new TranscriptSource(options);
@@ -81,8 +81,8 @@ export class WrittenSource implements Disposable {
   }
 
   /** Whether the last read has left lines that were there. */
-  get isBehind(): boolean {
-    return this.#transcript.isBehind;
+  get hasMore(): boolean {
+    return this.#transcript.hasMore;
   }
 
   /** Whether the files are to be looked at; while nobody reads what is said, no more is read than at each tick. */
@@ -90,13 +90,13 @@ export class WrittenSource implements Disposable {
     ready: readonly Ready[],
     { isTick, isPaused }: { readonly isTick: boolean; readonly isPaused: boolean },
   ): boolean {
-    this.#isNews ||= this.#folders?.heed(ready) === true;
-    const isLong = !this.#isWatched || this.#now() >= this.#lookedAt + WATCHED_MS;
+    this.#isNews ||= this.#folders?.hasChanged(ready) === true;
+    const isLong = !this.#isWatched || this.#now() >= this.#lookedAt + RECHECK_MS;
     return (this.#isNews && !isPaused) || (isTick && (this.#isNews || isLong));
   }
 
   /** Reads the files. */
-  *read(): Generator<WrittenNews> {
+  *read(): Generator<FileInput> {
     this.#lookedAt = this.#now();
     this.#isNews = false;
     const path = this.#transcript.find();
@@ -110,7 +110,7 @@ export class WrittenSource implements Disposable {
   }
 
   /** Reads the transcripts alone, or the first of many lines. */
-  readTranscript(): Iterable<WrittenNews> {
+  readTranscript(): Iterable<FileInput> {
     return this.#readTranscript([]);
   }
 
@@ -118,11 +118,11 @@ export class WrittenSource implements Disposable {
    * What a hook tells comes before what the child does once the hook has returned: hooks are heard after its files are
    * read, and told before them.
    */
-  *#readTranscript(status: readonly WrittenNews[]): Generator<WrittenNews> {
+  *#readTranscript(status: readonly FileInput[]): Generator<FileInput> {
     const entries = this.#transcript.read();
     const { path } = this.#transcript;
     const subagents = path === undefined ? [] : this.#subagents?.read(path) ?? [];
-    yield* this.heard();
+    yield* this.readHooks();
     yield* status;
     for (const entry of entries) yield { type: "transcript", entry };
     yield* subagents;
@@ -130,14 +130,14 @@ export class WrittenSource implements Disposable {
   }
 
   /** What hooks tell, and before that which requests have failed: read after what came of those that followed. */
-  *heard(): Generator<WrittenNews> {
+  *readHooks(): Generator<FileInput> {
     const heard = [...this.#hooks()];
     yield* this.faults();
     yield* heard;
   }
 
   /** Which requests have failed: read after what came of those that followed, and told before it. */
-  *faults(): Generator<WrittenNews> {
+  *faults(): Generator<FileInput> {
     for (const fault of this.#retries?.faults(this.#now()) ?? []) yield { type: "fault", fault };
   }
 
@@ -180,7 +180,7 @@ export class ChildFolders implements Disposable {
   }
 
   /** Whether something has happened in the folders since the last time. */
-  heed(ready: readonly Ready[]): boolean {
+  hasChanged(ready: readonly Ready[]): boolean {
     if (!ready.some(({ fd }) => fd === this.#watch?.fd)) return false;
     if (this.#watch?.heed()?.isGone !== false) this.#watched.clear();
     return true;
@@ -192,7 +192,7 @@ export class ChildFolders implements Disposable {
 }
 
 /** What the child reports of itself in `sessions/<pid>.json`. */
-type ToldStatus = ChildStatus & { readonly version?: string };
+type ReportedStatus = ChildStatus & { readonly version?: string };
 
 /** How old a state is that is the file's last for its time, in milliseconds: the clock of a disk is a coarse one. */
 const SETTLED_MS = 1000;
@@ -220,7 +220,7 @@ export class StatusSource {
   }
 
   /** The status, if the file was written since the last read. */
-  read(): ToldStatus | undefined {
+  read(): ReportedStatus | undefined {
     const file = fileAt(this.#path) ?? this.#fileOfSession();
     // Not there yet, or already removed.
     if (file === undefined) return undefined;

@@ -3,7 +3,7 @@ import { closeFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { LibcError } from "../../../ffi/errno.ts";
-import { ASKS, REPLY_SUFFIX, STATUS_LINE, UNHEARD, VETO } from "../../sandbox/child/hooks.ts";
+import { ASKS, FORBID, REPLY_SUFFIX, STATUS_LINE, UNHEARD } from "../../sandbox/child/hooks.ts";
 import { ANSWER_SUFFIX, END } from "../../sandbox/folder/folder_layout.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { HookPayload } from "../../conversation/control/input.ts";
@@ -64,7 +64,7 @@ export class HookSource implements Disposable {
    *
    * @returns whether there is something to be read because of it
    */
-  mend(): boolean {
+  repairFifo(): boolean {
     const found = this.#inPlace();
     if (found !== undefined && found.ino === this.#inode) return false;
     try {
@@ -115,7 +115,7 @@ export class HookSource implements Disposable {
   }
 
   /** Whether hooks have something to tell and no place to put it: their folder is full, or gone. */
-  get unheard(): boolean {
+  get hasLostCalls(): boolean {
     if (this.#unheard) return true;
     try {
       Deno.lstatSync(this.#payloadDir);
@@ -145,7 +145,7 @@ export class HookSource implements Disposable {
 
   /** Has a hook that waits forbid what it is about, if its event can be forbidden. */
   veto(id: string): void {
-    this.#write(id, new TextEncoder().encode(`${VETO}\n`));
+    this.#write(id, new TextEncoder().encode(`${FORBID}\n`));
   }
 
   #write(id: string, line: Uint8Array<ArrayBuffer>): void {

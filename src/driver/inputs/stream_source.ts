@@ -4,7 +4,7 @@ import type { RequestOffer, StreamedPart } from "../../conversation/control/inpu
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /** A part of what the API streams for the conversation itself. */
-export interface HeardStream {
+export interface RequestPart {
   readonly request: number;
   readonly part: StreamedPart;
 }
@@ -15,7 +15,7 @@ export class StreamSource {
   onArrival: (() => void) | undefined;
   readonly #sessionId: string;
   readonly #whole: boolean;
-  #heard: HeardStream[] = [];
+  #heard: RequestPart[] = [];
   #requests = 0;
 
   /** @param options.whole whether it tells all that is streamed, as by default, or only what tells when something came */
@@ -28,7 +28,7 @@ export class StreamSource {
 
   /** Looks on at a request if it is one of the conversation itself; subagents and other sessions make requests too. */
   readonly watch = (request: RelayedRequest): ExchangeWatcher | undefined => {
-    if (!isOwn(request, this.#sessionId)) return undefined;
+    if (!isConversationRequest(request, this.#sessionId)) return undefined;
     const text = new TextDecoder().decode(request.body);
     if (!isForStream(text) || isForSummary(text)) return undefined;
     const number = ++this.#requests;
@@ -41,22 +41,22 @@ export class StreamSource {
     let isBroken = false;
     const take = (bytes: Uint8Array, read: ReturnType<typeof eventReader>) => {
       for (const { name, data } of read(bytes)) {
-        const event = eventOf(data);
-        isBroken ||= event === undefined && OF_ANSWER.test(name);
+        const event = parseEvent(data);
+        isBroken ||= event === undefined && ANSWER_EVENT.test(name);
         if (isBroken) return;
         if (event === undefined) continue;
         if (this.#whole || name !== "content_block_delta") hear({ kind: "event", event });
       }
     };
-    const offer = number === 1 ? offerOf(request) : undefined;
+    const offer = number === 1 ? readOffer(request) : undefined;
     hear({ kind: "request", ...(offer === undefined ? {} : { offer }) });
     return {
       onHead: ({ status, headers }) => {
-        if (this.#whole && isOfSubscription(request)) hear(...limitsOf({ status, headers }));
+        if (this.#whole && usesSubscription(request)) hear(...readLimits({ status, headers }));
         const isStream = headers.get("content-type")?.startsWith("text/event-stream");
         if (status !== 200 || !isStream) return;
         const read = eventReader();
-        stream = unpacked(headers.get("content-encoding"), (bytes) => take(bytes, read));
+        stream = openDecoder(headers.get("content-encoding"), (bytes) => take(bytes, read));
       },
       onBytes: (bytes) => stream?.push(bytes),
       onEnd: () => {
@@ -68,7 +68,7 @@ export class StreamSource {
   };
 
   /** What has been heard since the last time. */
-  take(): readonly HeardStream[] {
+  take(): readonly RequestPart[] {
     const heard = this.#heard;
     if (heard.length > 0) this.#heard = [];
     return heard;
@@ -91,7 +91,7 @@ const ENCODINGS: ReadonlyMap<string, CompressionFormat> = new Map([
 ]);
 
 /** Undoes an encoding, where that is known how; what does not hold to it is no stream of events. */
-function unpacked(
+function openDecoder(
   encoding: string | null,
   take: (bytes: Uint8Array) => void,
 ): StreamReader | undefined {
@@ -116,7 +116,10 @@ function unpacked(
  * Whether a request is one of the conversation itself, by the headers of 2.1.330: subagents have an id, 2.1.330
  * says what else a request is for, and a headless helper, which may have a model make a title, names itself.
  */
-function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): boolean {
+function isConversationRequest(
+  { method, path, headers }: RelayedRequest,
+  sessionId: string,
+): boolean {
   return method === "POST" && /\/v1\/messages(?:\?|$)/u.test(path) &&
     headers.get("x-claude-code-session-id") === sessionId &&
     !headers.has("x-claude-code-agent-id") &&
@@ -125,12 +128,12 @@ function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): bo
 }
 
 /** Whether Claude Code asks for somebody with a subscription, whose limits the API tells. */
-function isOfSubscription({ headers }: RelayedRequest): boolean {
+function usesSubscription({ headers }: RelayedRequest): boolean {
   return hasBeta(headers, "oauth-");
 }
 
 /** What the model is offered, if the request is one that can be understood. */
-function offerOf({ body, headers }: RelayedRequest): RequestOffer | undefined {
+function readOffer({ body, headers }: RelayedRequest): RequestOffer | undefined {
   try {
     const { tools } = JSON.parse(new TextDecoder().decode(body)) as { readonly tools?: unknown };
     if (!Array.isArray(tools)) return undefined;
@@ -149,7 +152,7 @@ function hasBeta(headers: Headers, start: string): boolean {
 /** What all headers begin with that are about the limits of a subscription. */
 const LIMIT_HEADERS = "anthropic-ratelimit-unified-";
 
-function limitsOf(
+function readLimits(
   { status, headers }: { readonly status: number; readonly headers: Headers },
 ): readonly StreamedPart[] {
   if (status === 429) return [{ kind: "limits" }];
@@ -197,9 +200,9 @@ function textsOf(content: unknown): readonly string[] {
 }
 
 /** Events that Claude Code reads: at one of them that is no JSON it gives the answer up, and passes over others. */
-const OF_ANSWER = /^(?:message|content_block)_/u;
+const ANSWER_EVENT = /^(?:message|content_block)_/u;
 
-function eventOf(data: string): JsonObject | undefined {
+function parseEvent(data: string): JsonObject | undefined {
   try {
     const event: unknown = JSON.parse(data);
     return isJsonObject(event) && typeof event["type"] === "string" ? event : undefined;

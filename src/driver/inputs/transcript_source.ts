@@ -47,7 +47,7 @@ export class TranscriptSource {
   }
 
   /** Whether the last read has left lines that were there. */
-  get isBehind(): boolean {
+  get hasMore(): boolean {
     return this.#read?.isBehind === true;
   }
 
@@ -125,7 +125,7 @@ export function followLines(
 }
 
 /** A line of a subagent's transcript, or what is noted beside it. */
-type SubagentNews = Untimed<
+type SubagentInput = Untimed<
   Extract<Input, { readonly type: "subagent" | "subagent-note" }>
 >;
 
@@ -141,7 +141,7 @@ export class SubagentSource {
   readonly #resumed: ReadonlyMap<string, number>;
   readonly #mirrored: boolean;
   /** What gives what is new of each, by its id. */
-  readonly #followed = new Map<string, () => readonly SubagentNews[]>();
+  readonly #followed = new Map<string, () => readonly SubagentInput[]>();
   #dir = "";
 
   /**
@@ -163,7 +163,7 @@ export class SubagentSource {
    *
    * @param transcript the path of the session's own transcript
    */
-  read(transcript: string): readonly SubagentNews[] {
+  read(transcript: string): readonly SubagentInput[] {
     [, this.#dir] = subagentFolders(transcript);
     for (const name of namesIn(this.#dir).toSorted()) {
       const [, agentId] = /^agent-(.+)\.jsonl$/u.exec(name) ?? [];

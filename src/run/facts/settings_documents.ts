@@ -44,9 +44,11 @@ export async function readGivenSettings(
     ? NO_SETTINGS
     : await judge(await parseCallerSettings(settings, { cwd }), { cwd, version });
   const values = given.faults.length === 0 ? given.values : {};
-  const { appliedSettings } = await import("../../sandbox/child/changed_arguments.ts");
-  const { withWholePaths } = await import("../../sandbox/child/run_settings.ts");
-  return { given, callerSettings: withWholePaths(appliedSettings(values, flagSettings), cwd) };
+  const { applyFlagSettings } = await import(
+    "../../sandbox/child/changed_arguments.ts"
+  );
+  const { resolvePaths } = await import("../../sandbox/child/run_settings.ts");
+  return { given, callerSettings: resolvePaths(applyFlagSettings(values, flagSettings), cwd) };
 }
 
 /** Reads all settings documents of a run. */
@@ -97,10 +99,10 @@ async function withAbsolutePaths(
 ): Promise<SettingsDocument> {
   const { source, name, values } = document;
   if (document === NO_SETTINGS || (source !== "user" && source !== "flags")) return document;
-  const { withWholePaths } = await import("../../sandbox/child/run_settings.ts");
-  if (name.startsWith("--")) return { ...document, values: withWholePaths(values, cwd) };
+  const { resolvePaths } = await import("../../sandbox/child/run_settings.ts");
+  if (name.startsWith("--")) return { ...document, values: resolvePaths(values, cwd) };
   const folder = parentOf(absolutePath(name, cwd));
-  return { ...document, values: withWholePaths(values, folder, { rulesFrom: folder }) };
+  return { ...document, values: resolvePaths(values, folder, { rulesFrom: folder }) };
 }
 
 const isOn = (value: unknown) => value !== undefined && value !== false && value !== "false";

@@ -5,7 +5,7 @@ import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { DONE, seededClaudeJson } from "../../sandbox/child/child_files.ts";
+import { DONE_ONCE, seededClaudeJson } from "../../sandbox/child/child_files.ts";
 import { gitRoot, gitStatus, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../json_object.ts";
@@ -70,7 +70,7 @@ export async function watchSurroundings(order: RunOrder): Promise<Surroundings> 
 async function fullState(order: RunOrder, facts: RunFacts): Promise<string> {
   const { env, cwd } = order;
   const { documents, distrust, mcpServers, login } = facts;
-  const claudeJson = seededClaudeJson(without(facts.userClaudeJson ?? {}, DONE), {
+  const claudeJson = seededClaudeJson(without(facts.userClaudeJson ?? {}, DONE_ONCE), {
     folders: facts.folders,
     apiKey: undefined,
   });

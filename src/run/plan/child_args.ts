@@ -1,7 +1,7 @@
 import { isCallers } from "../../claude/wire/control.ts";
 import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import { definedFields } from "../../defined_fields.ts";
-import type { TwinPlan } from "../../driver/effects/headless_helper.ts";
+import type { HelperPlan } from "../../driver/effects/headless_helper.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FolderFile, FolderParts } from "../../sandbox/folder/folder_layout.ts";
@@ -93,7 +93,7 @@ export function headlessPlan(
     readonly env: Environment;
     readonly parts: FolderParts;
   },
-): TwinPlan {
+): HelperPlan {
   const { agents, sealsHooks } = decided;
   const ours = [
     HIDE_DIALOGS,
@@ -103,7 +103,7 @@ export function headlessPlan(
     ...agents.args,
   ];
   const shared = args.filter((argument) => !ours.includes(argument));
-  const { twinDir: configDir, twinSettingsPath: path } = parts;
+  const { helperDir: configDir, helperSettingsPath: path } = parts;
   return {
     args: [
       "-p",

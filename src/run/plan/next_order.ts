@@ -2,7 +2,7 @@ import { CliError } from "../../cli_error.ts";
 import type { ChildChanges, Ending } from "../../conversation/control/effect.ts";
 import type { ToldBefore } from "../../conversation/output/telling/frames_options.ts";
 import { definedFields } from "../../defined_fields.ts";
-import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
+import { applyArgumentChanges } from "../../sandbox/child/changed_arguments.ts";
 import type { RunOrder } from "./run_order.ts";
 
 /** What the next child has to know about the child that has ended. */
@@ -92,7 +92,7 @@ export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
     ...others,
     switched: { ...order.switched, ...switched },
     flagSettings: { ...order.flagSettings, ...flagSettings },
-    forwarded: changedArguments(forwarded, changes),
+    forwarded: applyArgumentChanges(forwarded, changes),
     ...definedFields({
       setServers,
       callerServers: setServers && [],

@@ -3,7 +3,7 @@ import { slashWord } from "../../conversation/control/prompt/prompt_text.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import { definedFields } from "../../defined_fields.ts";
 import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";
-import type { TwinPlan } from "../../driver/effects/headless_helper.ts";
+import type { HelperPlan } from "../../driver/effects/headless_helper.ts";
 import type { JsonObject } from "../../json_object.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
 import { silencesHooks, valuesOf } from "../../sandbox/child/read_settings.ts";
@@ -35,7 +35,7 @@ export interface Plan {
   /** The child's rendezvous socket, if the prompt is delivered there. */
   readonly rendezvous: RendezvousOptions | undefined;
   /** The headless helper that answers what the TUI cannot; undefined if the run never needs one. */
-  readonly twin: TwinPlan | undefined;
+  readonly helper: HelperPlan | undefined;
   /** The debug log to read API retries from. */
   readonly retryLog: string | undefined;
   /** The debug log to copy to stderr. */
@@ -89,7 +89,7 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
     credentials,
     contents: childContents(order, { ...known, variables, env, texts: texts.files }),
     rendezvous,
-    twin: needsHeadless(order, facts)
+    helper: needsHeadless(order, facts)
       ? headlessPlan(order, { ...known, args, parts, env: childEnvironment(callerEnv, places) })
       : undefined,
     retryLog: order.retries ? log : undefined,

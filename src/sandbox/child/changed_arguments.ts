@@ -15,7 +15,7 @@ export interface ArgumentChanges {
 }
 
 /** Arguments for Claude Code, with what has been asked to be otherwise since they were made. */
-export function changedArguments(
+export function applyArgumentChanges(
   args: readonly string[],
   { model, effort, maxThinkingTokens, thinkingDisplay, plugins = [] }: ArgumentChanges,
 ): readonly string[] {
@@ -41,7 +41,7 @@ export function changedArguments(
 }
 
 /** Settings with those over them that a caller has applied since; null takes one away. */
-export function appliedSettings(settings: JsonObject, flagSettings: JsonObject = {}): JsonObject {
+export function applyFlagSettings(settings: JsonObject, flagSettings: JsonObject = {}): JsonObject {
   const merged = Object.entries({ ...settings, ...flagSettings });
   return Object.fromEntries(merged.filter(([, value]) => value !== null));
 }

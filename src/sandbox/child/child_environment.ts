@@ -40,7 +40,7 @@ const REMOVED = [
 ] as const;
 
 /** Variables by which the child is kept in its sandbox, and from what no project may have it do. */
-const KEEPING = [
+const PROTECTED = [
   "CLAUDE_CODE_AUTO_CONNECT_IDE",
   "CLAUDE_CODE_DISABLE_CRON",
   "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION",
@@ -62,7 +62,7 @@ export function contestedVariables(
   settings: readonly JsonObject[],
 ): Environment {
   const named = settings.flatMap(({ env }) => isJsonObject(env) ? Object.keys(env) : []);
-  const contested = [...REMOVED, ...KEEPING].filter((name) => named.includes(name));
+  const contested = [...REMOVED, ...PROTECTED].filter((name) => named.includes(name));
   return Object.fromEntries(contested.map((name) => [name, env[name] ?? ""]));
 }
 

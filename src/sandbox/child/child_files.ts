@@ -226,7 +226,7 @@ const COPIED = ["machineID", "mcpServers", "oauthAccount", "primaryApiKey", "use
  * What the user's own Claude Code has done once and need not do again in every sandbox: 2.1.330 rewrites a new
  * `.claude.json` for each of them before its first request, 15 ms together.
  */
-export const DONE = [
+export const DONE_ONCE = [
   "firstStartTime",
   "firstStartVersion",
   "hasResetAutoModeOptInForDefaultOffer",
@@ -287,8 +287,8 @@ export function seededClaudeJson(
     claudeInChromeDefaultEnabled: false,
     // The footer shows the pull request of the branch. 2.1.197 asked GitHub for it by `gh`; 2.1.285 and 2.1.332 did not.
     prStatusFooterEnabled: false,
-    ...pick(user, COPIED),
-    ...pick(user, DONE),
+    ...pickFields(user, COPIED),
+    ...pickFields(user, DONE_ONCE),
   };
   if (options.apiKey !== undefined && options.apiKey !== "") {
     seeded["customApiKeyResponses"] = { approved: [options.apiKey.slice(-KEY_TAIL)], rejected: [] };
@@ -304,7 +304,7 @@ export function seededClaudeJson(
     const project = known[dir];
     projects.set(dir, {
       ...projects.get(dir),
-      ...pick(isJsonObject(project) ? project : undefined, COPIED_OF_PROJECT),
+      ...pickFields(isJsonObject(project) ? project : undefined, COPIED_OF_PROJECT),
       hasClaudeMdExternalIncludesWarningShown: true,
       ...EXAMPLES_FOUND,
       ...switchedOff(project, options.switched),
@@ -328,7 +328,7 @@ function switchedOff(
   };
 }
 
-function pick(from: JsonObject | undefined, names: readonly string[]): JsonObject {
+function pickFields(from: JsonObject | undefined, names: readonly string[]): JsonObject {
   return Object.fromEntries(
     names.filter((name) => from?.[name] !== undefined).map((name) => [name, from?.[name]]),
   );

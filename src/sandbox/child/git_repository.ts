@@ -114,7 +114,7 @@ export function worktreesOf(cwd: string): readonly string[] {
 const LIMIT_MS = 2000;
 
 /** What git may not start, whatever the repository says, nor write where it only looks. */
-const HARMLESS = [
+const SAFE_OPTIONS = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor="],
   "--no-optional-locks",
 ];
@@ -137,7 +137,7 @@ async function runGit(
   try {
     heedChildren();
     const child = new Deno.Command(git, {
-      args: [...HARMLESS, ...args],
+      args: [...SAFE_OPTIONS, ...args],
       cwd,
       env: { ...env, GIT_LITERAL_PATHSPECS: "", GIT_NO_LAZY_FETCH: "1", LC_ALL: "C" },
       clearEnv: true,
@@ -159,7 +159,7 @@ async function runGit(
  * How git is asked for a status: work trees of submodules have a configuration of their own, which 2.1.330 leaves alone
  * too, and to find renames git may have to fetch what it compares.
  */
-const STATUS = [
+const STATUS_ARGS = [
   ...["status", "--porcelain=v2", "--branch"],
   ...["--ignore-submodules=dirty", "--no-renames"],
 ];
@@ -187,10 +187,10 @@ export async function gitStatus(
     ["clean=", "smudge=", "process=", "required=false"]
       .flatMap((setting) => ["-c", `filter.${name}.${setting}`])
   );
-  return (await runGit([...without, ...STATUS], where))?.stdout;
+  return (await runGit([...without, ...STATUS_ARGS], where))?.stdout;
 }
 
-const ARGS = ["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"];
+const TRACKED_ARGS = ["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"];
 
 /**
  * Whether Claude Code takes a folder's local settings for a repository's, which come with it, and not for the user's own:
@@ -234,7 +234,7 @@ function statOf(path: string): Deno.FileInfo | undefined {
 }
 
 async function isTracked(folder: string, env: Environment): Promise<boolean> {
-  const answer = await runGit(ARGS, { cwd: folder, env });
+  const answer = await runGit(TRACKED_ARGS, { cwd: folder, env });
   if (answer === undefined) return false;
   const { code, stderr } = answer;
   if (code === 1) return false;

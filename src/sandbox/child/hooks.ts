@@ -34,7 +34,7 @@ const CALLER_TIMEOUT_S = 604_800;
  * What Claude Code calls such a hook where it names one, to the model and in the transcript: what `claude -p` calls those
  * of its caller. It takes the message that a person is shown while a hook runs for the hook's name (2.1.330).
  */
-const CALLBACK = "callback";
+const CALLBACK_NAME = "callback";
 
 /**
  * Seconds a hook of ours may take before Claude Code gives it up: it only writes a file and a line, and one that asks is
@@ -46,13 +46,13 @@ const TIMEOUT_S = 60;
  * The same at the end of a session: what Claude Code gives all of its hooks there if none asks for more. A project's own
  * have no more time than with `claude -p`.
  */
-const END_TIMEOUT_S = 1.5;
+const SESSION_END_TIMEOUT_S = 1.5;
 
 /**
  * Has Claude Code count every failure of a hook as a veto, also a shell that was killed. Since 2.1.330; 2.1.280 takes no
  * notice of it.
  */
-const ON_FAILURE = { onFailure: "block" };
+const BLOCK_ON_FAILURE = { onFailure: "block" };
 
 /** Events whose hooks wait for an answer; the others only tell. */
 const ASKING: readonly HookEvent[] = [
@@ -94,7 +94,7 @@ export const STATUS_LINE = "status-line";
 /** What follows the name of a payload whose hook waits for an answer, and the caller's hook that it stands for. */
 export const ASKS = "asks";
 /** The line that has such a hook forbid what its event is about. */
-export const VETO = "veto";
+export const FORBID = "veto";
 /** What the file is called, after the payload, that holds what such a hook has to say. */
 export const REPLY_SUFFIX = ".reply";
 
@@ -175,7 +175,7 @@ exec 3<> "$p${ANSWER_SUFFIX}"
 printf '\\n%s %s ${ASKS} %s\\n' "$s" "$n" "$2" 1<> "$d/hooks.fifo"
 IFS= read -r answer <&3 || exit
 case $answer in
-  ${VETO}) refuse "$@" ;;
+  ${FORBID}) refuse "$@" ;;
   ?*) printf '%s\\n' "$answer" || exit ;;
   *) if [ -f "$p${REPLY_SUFFIX}" ]; then cat "$p${REPLY_SUFFIX}" && rm -f "$p${REPLY_SUFFIX}" || exit; fi ;;
 esac
@@ -239,8 +239,8 @@ export function hookSettings(
   for (const [place, { event, matcher }] of callbacks.entries()) {
     const mark = askingMark(event, `${place}`);
     add(event, {
-      ...(mayForbid(event) ? ON_FAILURE : {}),
-      ...{ matcher, mark, timeout: CALLER_TIMEOUT_S, statusMessage: CALLBACK },
+      ...(mayForbid(event) ? BLOCK_ON_FAILURE : {}),
+      ...{ matcher, mark, timeout: CALLER_TIMEOUT_S, statusMessage: CALLBACK_NAME },
     });
   }
   return Object.fromEntries(settings);
@@ -252,7 +252,7 @@ function askingMark(event: string, place: string): string {
 }
 
 function timeoutOf(event: HookEvent, { asksCaller }: { readonly asksCaller: boolean }): number {
-  if (event === "SessionEnd") return END_TIMEOUT_S;
+  if (event === "SessionEnd") return SESSION_END_TIMEOUT_S;
   const mayAsk = event === "Elicitation" || (event === "PermissionRequest" && asksCaller);
   return mayAsk ? CALLER_TIMEOUT_S : TIMEOUT_S;
 }

@@ -25,7 +25,7 @@ export async function parseCallerSettings(
   const inline = value.trimStart().startsWith("{");
   const what = inline ? "--settings" : `the settings file "${value}"`;
   const name = inline ? INLINE : absolutePath(value, cwd);
-  const text = inline ? value : textOf(name, what);
+  const text = inline ? value : readSettingsFile(name, what);
   const { readSettingsValue, unreadableSettings } = await import(
     "../../claude/settings/judged_settings.ts"
   );
@@ -51,7 +51,7 @@ async function parse(text: string): Promise<unknown> {
   }
 }
 
-function textOf(path: string, what: string): string {
+function readSettingsFile(path: string, what: string): string {
   try {
     return new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
   } catch (cause) {
@@ -189,26 +189,26 @@ const BESIDE_SETTINGS = /^(\s*(\w+)\()\/(?!\/)([^]*)\)([^)]*)$/u;
  * @param options.rulesFrom from where it takes rules; absent where that is a place of its own, for settings that stand on
  * the command line: then rules that allow something there are left out
  */
-export function withWholePaths(
+export function resolvePaths(
   settings: JsonObject,
   folder: string,
   { rulesFrom }: { readonly rulesFrom?: string } = {},
 ): JsonObject {
-  return withWholeRules(withWholeFolders(settings, folder), rulesFrom);
+  return resolveRules(resolveFolders(settings, folder), rulesFrom);
 }
 
-function withWholeRules(settings: JsonObject, from: string | undefined): JsonObject {
+function resolveRules(settings: JsonObject, from: string | undefined): JsonObject {
   const { permissions } = settings;
   if (!isJsonObject(permissions)) return settings;
   const whole = ["allow", "deny", "ask"].flatMap((list) => {
     const rules: unknown = permissions[list];
     if (!Array.isArray(rules)) return [];
-    return [[list, rules.flatMap((rule) => wholeRule(rule, { from, list }))]];
+    return [[list, rules.flatMap((rule) => resolveRule(rule, { from, list }))]];
   });
   return { ...settings, permissions: { ...permissions, ...Object.fromEntries(whole) } };
 }
 
-function wholeRule(
+function resolveRule(
   rule: unknown,
   { from, list }: { readonly from: string | undefined; readonly list: string },
 ): readonly unknown[] {
@@ -220,20 +220,20 @@ function wholeRule(
   return [`${head}/${whole}${path.endsWith("/") ? "/" : ""})${tail}`];
 }
 
-function withWholeFolders(settings: JsonObject, folder: string): JsonObject {
+function resolveFolders(settings: JsonObject, folder: string): JsonObject {
   const { sandbox } = settings;
   const filesystem = isJsonObject(sandbox) ? sandbox["filesystem"] : undefined;
   if (!isJsonObject(sandbox) || !isJsonObject(filesystem)) return settings;
   const whole = Object.entries(filesystem).map(([name, value]) => [
     name,
     Array.isArray(value)
-      ? value.map((each) => typeof each === "string" ? named(each.trim(), folder) : each)
+      ? value.map((each) => typeof each === "string" ? resolvePath(each.trim(), folder) : each)
       : value,
   ]);
   return { ...settings, sandbox: { ...sandbox, filesystem: Object.fromEntries(whole) } };
 }
 
-function named(path: string, folder: string): string {
+function resolvePath(path: string, folder: string): string {
   return path === "~" || /^~?\//u.test(path) ? path : wholePath(path, folder);
 }
 

@@ -44,8 +44,8 @@ export interface FolderParts {
   readonly setServersPath: string;
   readonly mcpConfigPath: string;
   /** The config dir of a headless Claude Code that is asked about the session, and its settings. */
-  readonly twinDir: string;
-  readonly twinSettingsPath: string;
+  readonly helperDir: string;
+  readonly helperSettingsPath: string;
   /** The child's debug log, when it is this program that wants one. */
   readonly logPath: string;
 }
@@ -76,8 +76,8 @@ export function folderParts(path: string): FolderParts {
     setServersPath: `${own}/set-mcp.json`,
     mcpConfigPath: `${own}/mcp-config`,
     bridgeDir: `${own}/mcp`,
-    twinDir: `${own}/twin`,
-    twinSettingsPath: `${own}/twin.json`,
+    helperDir: `${own}/helper`,
+    helperSettingsPath: `${own}/helper.json`,
     logPath: `${own}/debug.log`,
   };
 }

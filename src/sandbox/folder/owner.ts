@@ -44,14 +44,14 @@ export type OwnerState = "live" | "dead" | "unknown";
 export const OWNER_FILE = "owner.json";
 
 /** Whose a folder is whose run is over: no process has this pid. */
-export const NOBODY = { pid: 0, startTime: "0" } as const;
+export const NO_PROCESS = { pid: 0, startTime: "0" } as const;
 
 /** The largest file that is read, in bytes: of a session resumed with 100 000 files it is smaller. */
 const LIMIT = 16_000_000;
 
 /** This process as the owner of a folder. */
 export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId" | "pidNamespace"> {
-  return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...here() };
+  return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...thisMachine() };
 }
 
 /** The names of the folders that Claude Code makes elsewhere: in `TMPDIR`, and for its sockets. */
@@ -97,8 +97,8 @@ export function readOwner(folder: string): Owner | "missing" | "broken" {
  * container on this one, nothing can be known.
  */
 export function judgeOwner(owner: Owner): OwnerState {
-  if (owner.pid === NOBODY.pid) return "dead";
-  const { host, bootId, pidNamespace } = here();
+  if (owner.pid === NO_PROCESS.pid) return "dead";
+  const { host, bootId, pidNamespace } = thisMachine();
   if (owner.bootId !== bootId) return owner.host === host ? "dead" : "unknown";
   if (owner.pidNamespace !== pidNamespace) return "unknown";
   return isLiving(owner) ? "live" : "dead";
@@ -110,7 +110,7 @@ export function isLiving({ pid, startTime }: Pick<Owner, "pid" | "startTime">): 
   return stat !== undefined && !stat.ended && stat.startTime === startTime;
 }
 
-function here(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
+function thisMachine(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
   return {
     host: Deno.hostname(),
     bootId: new TextDecoder().decode(readProcFile("/proc/sys/kernel/random/boot_id")).trim(),

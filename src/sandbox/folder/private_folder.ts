@@ -1,6 +1,6 @@
 import { folderParts } from "./folder_layout.ts";
 import {
-  NOBODY,
+  NO_PROCESS,
   type OwnedSession,
   type Owner,
   OWNER_FILE,
@@ -36,10 +36,10 @@ export function parsePrivateFolderName(name: string): PrivateFolderName | undefi
 }
 
 /** Whether there are files in a folder of a private folder, or in a folder of that; links are none. */
-export function holdsFiles(folder: string): boolean {
+export function containsFiles(folder: string): boolean {
   try {
     return [...Deno.readDirSync(folder)].some(({ name, isFile, isDirectory }) =>
-      isFile || (isDirectory && holdsFiles(`${folder}/${name}`))
+      isFile || (isDirectory && containsFiles(`${folder}/${name}`))
     );
   } catch {
     return false;
@@ -92,7 +92,7 @@ interface OwnedFolder {
 }
 
 /** The private folders of this user's runs in some places, as far as they say whose they are. */
-export function ownedFoldersIn(places: readonly string[]): readonly OwnedFolder[] {
+export function listOwnedFolders(places: readonly string[]): readonly OwnedFolder[] {
   return places.flatMap(privateFoldersIn).filter(isOurs).flatMap((path) => {
     const owner = readOwner(path);
     return typeof owner === "object" ? [{ path, owner }] : [];
@@ -138,11 +138,11 @@ export function noteGivenId(
 }
 
 /** The noted ids of callers, by the ids of the transcript. Ignores lines that are not complete notes. */
-export function givenIdsIn(folder: string): ReadonlyMap<string, string> {
-  return new Map(textOf(folder).split("\n").flatMap(pairIn));
+export function givenIdsOf(folder: string): ReadonlyMap<string, string> {
+  return new Map(readGivenIds(folder).split("\n").flatMap(parsePair));
 }
 
-function textOf(folder: string): string {
+function readGivenIds(folder: string): string {
   try {
     const path = `${folderParts(folder).own}/${GIVEN_IDS_FILE}`;
     return new TextDecoder().decode(readRegularFile(path, { limit: LIMIT }));
@@ -152,7 +152,7 @@ function textOf(folder: string): string {
   }
 }
 
-function pairIn(text: string): readonly (readonly [string, string])[] {
+function parsePair(text: string): readonly (readonly [string, string])[] {
   try {
     const value: unknown = JSON.parse(text);
     if (!Array.isArray(value)) return [];
@@ -173,14 +173,14 @@ function pairIn(text: string): readonly (readonly [string, string])[] {
 export function keepTranscripts(path: string, owner: Owner): string {
   const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
   const folder = parentOf(path);
-  const kept = `${folder}/${privateFolderName({ ...NOBODY, random })}`;
+  const kept = `${folder}/${privateFolderName({ ...NO_PROCESS, random })}`;
   const { own, configDir } = folderParts(path);
   removeAllBut([own, configDir].map((part) => part.slice(path.length + 1)), path);
   removeAllBut([OWNER_FILE, GIVEN_IDS_FILE], own);
   removeAllBut(["projects"], configDir);
   try {
     const { litter: _, ...rest } = owner;
-    writeOwner(path, { ...rest, ...NOBODY, path: kept });
+    writeOwner(path, { ...rest, ...NO_PROCESS, path: kept });
     Deno.renameSync(path, kept);
     return kept;
   } catch {
@@ -205,8 +205,8 @@ export function folderFailure(
   action: string,
   { suggestion, cause }: { readonly suggestion: string; readonly cause: unknown },
 ): CliError {
-  return new CliError(`${action}: ${reason(cause)}`, {
-    suggestion: remedy(cause) ?? suggestion,
+  return new CliError(`${action}: ${reasonOf(cause)}`, {
+    suggestion: remedyOf(cause) ?? suggestion,
     cause,
   });
 }
@@ -222,13 +222,13 @@ export function privateFolderFailure(tmp: string, cause: unknown): CliError {
 }
 
 /** What to do where another place would not help: a file may not be as large as it would have to be, anywhere. */
-function remedy(cause: unknown): string | undefined {
+function remedyOf(cause: unknown): string | undefined {
   return cause instanceof Error && cause.message.includes(`(os error ${ERRNO.EFBIG})`)
     ? "Raise the limit of the size of files: ulimit -f"
     : undefined;
 }
 
-function reason(cause: unknown): string {
+function reasonOf(cause: unknown): string {
   if (cause instanceof Deno.errors.PermissionDenied) return "permission denied";
   if (cause instanceof Deno.errors.NotFound || cause instanceof Deno.errors.NotADirectory) {
     return "no such folder";

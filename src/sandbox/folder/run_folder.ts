@@ -1,15 +1,15 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import {
-  holdsFiles,
+  containsFiles,
+  listOwnedFolders,
   makePrivateFolder,
-  ownedFoldersIn,
   privateFolderFailure,
 } from "./private_folder.ts";
 import { judgeOwner, litterOf, type Owner } from "./owner.ts";
 import { removeEmpty, removeFolder } from "../remove_folder.ts";
 import { absoluteDir, parentOf } from "../paths.ts";
-import { ForeignFolderError, placesFor } from "./run_places.ts";
+import { ForeignFolderError, orderPlaces } from "./run_places.ts";
 import { folderParts } from "./folder_layout.ts";
 
 /** Where a run's private folder may be, and what is to come home from it. */
@@ -37,7 +37,7 @@ export function makeRunFolder(
 ): Owner {
   const [tmp] = places;
   try {
-    return makeInFirst(placesFor(places, reach), {
+    return makeInFirst(orderPlaces(places, reach), {
       tmp,
       litter: litterOf({ tmp, runtimeDir }),
       ...(session === undefined
@@ -65,7 +65,7 @@ function makeInFirst(
   // What another run has made, or will, may be there after its end because of this one.
   const ofRuns = found.length === 0
     ? []
-    : ownedFoldersIn(candidates).flatMap(({ owner }) => owner.litter ?? []);
+    : listOwnedFolders(candidates).flatMap(({ owner }) => owner.litter ?? []);
   let failure: unknown;
   for (const place of candidates) {
     try {
@@ -85,7 +85,7 @@ function makeInFirst(
 
 /** Refuses, as ssh(1) and sudo(8) do, a place where another user could put a folder of theirs in the place of ours. */
 function refuseOpenFolder(tmp: string): void {
-  const open = openFolder(tmp);
+  const open = findOpenFolder(tmp);
   if (open === undefined) return;
   throw new CliError(
     `Cannot create a private folder in ${tmp}: every user can rename what is in ${open}`,
@@ -105,7 +105,7 @@ const STICKY = 0o1000;
  *
  * @param path absolute and without links
  */
-function openFolder(path: string): string | undefined {
+function findOpenFolder(path: string): string | undefined {
   const names = path.split("/").filter((name) => name !== "");
   const folders = names.map((_, index) => `/${names.slice(0, index + 1).join("/")}`);
   for (const folder of ["/", ...folders]) {
@@ -160,19 +160,21 @@ export function findSessionHolder(
   { configDir, before, places }: SessionHolderOptions,
 ): SessionHolder | undefined {
   const home = absoluteDir(configDir);
-  for (const { path, owner } of ownedFoldersIn(places)) {
+  for (const { path, owner } of listOwnedFolders(places)) {
     if (owner.session === undefined) continue;
     if (owner.session.id !== id || owner.session.configDir !== home) continue;
-    if (!isBefore(owner, before)) continue;
+    if (!beganBefore(owner, before)) continue;
     const state = judgeOwner(owner);
     if (state === "live") return { path, pid: owner.pid };
-    if (state === "dead" && holdsFiles(`${folderParts(path).configDir}/projects`)) return { path };
+    if (state === "dead" && containsFiles(`${folderParts(path).configDir}/projects`)) {
+      return { path };
+    }
   }
   return undefined;
 }
 
 /** Whether a run began before another one, in an order that is the same for both. */
-function isBefore(owner: Owner, other: Owner): boolean {
+function beganBefore(owner: Owner, other: Owner): boolean {
   const [one = 0, two = 0] = [owner.session?.since, other.session?.since];
   return one < two || (one === two && owner.path < other.path);
 }
@@ -190,13 +192,13 @@ export function refuseHeldSession(owner: Owner, places: readonly string[]): void
   const holder = findSessionHolder(id, { configDir, before: owner, places });
   if (holder === undefined) return;
   throw new CliError(`Error: Session ID ${id} is already in use.`, {
-    suggestion: `${adviceOn(holder)}, or give another --session-id`,
+    suggestion: `${holderAdvice(holder)}, or give another --session-id`,
     failedBeforeStart: true,
   });
 }
 
 /** What is to be done about a session that another run has. */
-export function adviceOn({ path, pid }: SessionHolder): string {
+export function holderAdvice({ path, pid }: SessionHolder): string {
   return pid === undefined
     ? `Its transcript is still in ${path}: bring it home with claude-print sweep`
     : `Wait for the run that has it, process ${pid}`;

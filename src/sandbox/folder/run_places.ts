@@ -5,16 +5,18 @@ import { namesIn } from "../../../ffi/files/at_path.ts";
 import { removeEmpty } from "../remove_folder.ts";
 
 /** Where temporary files may go on every Linux. */
-const COMMON = ["/tmp", "/var/tmp"];
+const COMMON_PLACES = ["/tmp", "/var/tmp"];
 
 /**
  * The places where runs may have their private folders, `TMPDIR` first; without links, each once. The second is the
  * user's own, if there is one: what `XDG_RUNTIME_DIR` names is nobody's working directory.
  */
-export function places(env: Environment): readonly [string, ...string[]] {
+export function listPlaces(env: Environment): readonly [string, ...string[]] {
   const runtimeDir = env["XDG_RUNTIME_DIR"] ?? "";
   const first = absoluteDir(tempDir(env));
-  const others = [...(runtimeDir.startsWith("/") ? [runtimeDir] : []), ...COMMON].map(absoluteDir);
+  const others = [...(runtimeDir.startsWith("/") ? [runtimeDir] : []), ...COMMON_PLACES].map(
+    absoluteDir,
+  );
   return [first, ...new Set(others.filter((place) => place !== first))];
 }
 
@@ -37,7 +39,7 @@ function tempDir(env: Environment): string {
  * @param options.writable these and what settings add: they may name every place, so that the run is where it is easy to
  * reach, if they were all that counts
  */
-export function placesFor(
+export function orderPlaces(
   all: readonly [string, ...string[]],
   { folders, writable }: {
     readonly folders: readonly string[];
@@ -45,14 +47,14 @@ export function placesFor(
   },
 ): readonly [string, ...string[]] {
   const [first] = all;
-  const closedTo = (open: readonly string[]) => all.filter((place) => !isOpen(place, open));
+  const closedTo = (open: readonly string[]) => all.filter((place) => !canToolsWrite(place, open));
   const ordered = new Set([...closedTo(writable), ...closedTo(folders), first]);
   const [best = first, ...others] = ordered;
   return [best, ...others];
 }
 
 /** Whether tools that may write to some folders may write to what runs have in a place. */
-function isOpen(place: string, folders: readonly string[]): boolean {
+function canToolsWrite(place: string, folders: readonly string[]): boolean {
   return folders.some((folder) => isBelow(folderOfRuns(place), folder));
 }
 
@@ -65,7 +67,7 @@ function isOpen(place: string, folders: readonly string[]): boolean {
  */
 export function folderOfRuns(place: string): string {
   const usual = usualFolder(place);
-  if (!isTaken(usual)) return usual;
+  if (!isTakenByOther(usual)) return usual;
   const [own] = randomFolders(place);
   return own ?? newRandomFolder(place);
 }
@@ -80,7 +82,7 @@ function usualFolder(place: string): string {
   return `${place}/claude-print-${Deno.uid()}`;
 }
 
-function isTaken(path: string): boolean {
+function isTakenByOther(path: string): boolean {
   try {
     const { isDirectory, uid } = Deno.lstatSync(path);
     return !isDirectory || uid !== Deno.uid();
@@ -146,9 +148,9 @@ export function makeFolderIn(runs: string, name: string): string {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     }
     try {
-      claim(runs);
+      checkOwner(runs);
       Deno.mkdirSync(`${runs}/${name}`, { mode: 0o700 });
-      hold(runs, name);
+      recheckOwner(runs, name);
       return `${runs}/${name}`;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound && tries < TRIES) continue;
@@ -159,16 +161,16 @@ export function makeFolderIn(runs: string, name: string): string {
 }
 
 /** Looks again, now that nobody can remove it any more: it may have gone since, and somebody else have come in between. */
-function hold(runs: string, name: string): void {
+function recheckOwner(runs: string, name: string): void {
   try {
-    claim(runs);
+    checkOwner(runs);
   } catch (error) {
     removeEmpty(`${runs}/${name}`);
     throw error;
   }
 }
 
-function claim(runs: string): void {
+function checkOwner(runs: string): void {
   const { isDirectory, uid, mode } = Deno.lstatSync(runs);
   if (!isDirectory || uid !== Deno.uid()) throw new ForeignFolderError(runs);
   if (((mode ?? 0) & 0o777) !== 0o700) Deno.chmodSync(runs, 0o700);

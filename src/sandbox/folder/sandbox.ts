@@ -17,7 +17,7 @@ import {
 import { folderFailure, type keepTranscripts, noteGivenId } from "./private_folder.ts";
 import type { copyTranscripts } from "../transcripts/copy_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
-import { adviceOn, findSessionHolder, refuseHeldSession } from "./run_folder.ts";
+import { findSessionHolder, holderAdvice, refuseHeldSession } from "./run_folder.ts";
 import { removeEmpty, removeFolder } from "../remove_folder.ts";
 import { nameOf, parentOf } from "../paths.ts";
 import { makeFolderIn } from "./run_places.ts";
@@ -35,7 +35,7 @@ export class Sandbox implements Disposable {
   /** The child's `CLAUDE_CONFIG_DIR`. */
   readonly configDir: string;
   /** The config dir of a headless Claude Code that is asked about the session. */
-  readonly twinDir: string;
+  readonly helperDir: string;
   /** The file given to the child as `--settings`. */
   readonly settingsPath: string;
   /** The child's `CLAUDE_CODE_TMPDIR`. */
@@ -81,7 +81,7 @@ export class Sandbox implements Disposable {
     this.path = owner.path;
     const parts = folderParts(owner.path);
     this.configDir = parts.configDir;
-    this.twinDir = parts.twinDir;
+    this.helperDir = parts.helperDir;
     this.settingsPath = parts.settingsPath;
     this.tempDir = parts.tempDir;
     this.fifoPath = parts.fifoPath;
@@ -94,7 +94,7 @@ export class Sandbox implements Disposable {
       isRelayed: server === contents.relayed,
     }));
     this.stdinPath = contents.stdinPath;
-    this.#footholds = takeFootholds(
+    this.#footholds = makePlaceholders(
       contents.footholds,
       nameOf(owner.path),
     );
@@ -152,7 +152,7 @@ export class Sandbox implements Disposable {
     throw new CliError(`No conversation found with session ID: ${resume}`, {
       suggestion: holder === undefined
         ? `Look for its id in ${userConfigDir}/projects`
-        : adviceOn(holder),
+        : holderAdvice(holder),
       failedBeforeStart: true,
     });
   }
@@ -192,7 +192,7 @@ export class Sandbox implements Disposable {
    *
    * @param upTo the id of the last line that the machines have heard of; all lines count without one
    */
-  bringSoFar(upTo?: string): void {
+  forwardSoFar(upTo?: string): void {
     const { transcripts } = this.#owner;
     const carriers = this.#carriers;
     if (transcripts === undefined || typeof carriers !== "object") return;
@@ -212,7 +212,7 @@ export class Sandbox implements Disposable {
   }
 
   /** Takes the id that the caller gave a prompt: at home the transcript has it in the place of its own. */
-  name({ line, given }: { readonly line: string; readonly given: string }): void {
+  recordGivenId({ line, given }: { readonly line: string; readonly given: string }): void {
     if (this.#owner.transcripts === undefined) return;
     this.#given.set(line, given);
     try {
@@ -226,7 +226,7 @@ export class Sandbox implements Disposable {
    * Brings the session's transcript home before the end of a child that writes no more to it, and says whether it is
    * there: from then on the session is as one of a run that is over.
    */
-  bringHome(): boolean {
+  forwardAndRelease(): boolean {
     if (this.forward().failures.length > 0) return false;
     const { session: _, ...owner } = this.#owner;
     try {
@@ -322,7 +322,7 @@ function linkBackups({ userConfigDir: from }: Pick<FolderContents, "userConfigDi
  * @param name what to call it: a private folder's name, as they stand beside those
  * @returns their paths
  */
-function takeFootholds(folders: readonly string[], name: string): readonly string[] {
+function makePlaceholders(folders: readonly string[], name: string): readonly string[] {
   return folders.flatMap((runs) => {
     try {
       return [makeFolderIn(runs, name)];

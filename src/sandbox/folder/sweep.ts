@@ -1,8 +1,8 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { folderParts } from "./folder_layout.ts";
 import {
-  givenIdsIn,
-  holdsFiles,
+  containsFiles,
+  givenIdsOf,
   keepTranscripts,
   makePrivateFolder,
   parsePrivateFolderName,
@@ -10,10 +10,10 @@ import {
   type PrivateFolderName,
   privateFolderName,
 } from "./private_folder.ts";
-import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
+import { isLiving, judgeOwner, NO_PROCESS, readOwner, thisOwner } from "./owner.ts";
 import { removeEmpty, removeFolder } from "../remove_folder.ts";
 import { absoluteDir, parentOf } from "../paths.ts";
-import { foldersOfRuns, places, whyForeign } from "./run_places.ts";
+import { foldersOfRuns, listPlaces, whyForeign } from "./run_places.ts";
 import { endRunProcesses } from "../run_processes.ts";
 import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 import type { Environment } from "../environment.ts";
@@ -95,20 +95,20 @@ function sweepRuns(options: RunsOptions): readonly SweptFolder[] {
   return swept;
 }
 
-type Finding = Pick<SweptFolder, "verdict" | "reason"> & Partial<SweptFolder>;
+type Verdict = Pick<SweptFolder, "verdict" | "reason"> & Partial<SweptFolder>;
 
 function sweepFolder(
   path: string,
   options: RunsOptions & { readonly named: PrivateFolderName },
-): Finding {
+): Verdict {
   const { runs, named, dryRun = false } = options;
   const { ino } = Deno.lstatSync(path);
   const foreign = whyForeign(path);
   if (foreign !== undefined) return { verdict: "foreign", reason: foreign };
   if (isLiving(named)) return { verdict: "live", reason: `process ${named.pid} uses it` };
-  const owner = ownerOf(path, named.random);
+  const owner = readTrustedOwner(path, named.random);
   // Without an owner's file there was no child yet, so nothing is lost with the folder.
-  if (owner === "broken" && holdsFiles(`${folderParts(path).configDir}/projects`)) {
+  if (owner === "broken" && containsFiles(`${folderParts(path).configDir}/projects`)) {
     return { verdict: "kept", reason: "nothing tells whose transcript it holds" };
   }
   if (typeof owner === "object") {
@@ -123,14 +123,14 @@ function sweepFolder(
       case "dead":
     }
   }
-  const isOver = typeof owner === "object" && owner.pid === NOBODY.pid;
+  const isOver = typeof owner === "object" && owner.pid === NO_PROCESS.pid;
   const reason = isOver ? "its run could not bring its transcript home" : "its run was killed";
   if (dryRun) return { verdict: "abandoned", reason };
   // What a run that ended by itself left running is not to be ended, and of another boot no process is left, whatever
   // the owner's file says.
   if (typeof owner === "object" && !isOver && owner.bootId === thisOwner().bootId) {
-    const { configDir, twinDir } = folderParts(owner.path);
-    const [survivor] = endRunProcesses({ configDir, twinDir });
+    const { configDir, helperDir } = folderParts(owner.path);
+    const [survivor] = endRunProcesses({ configDir, helperDir });
     if (survivor !== undefined) {
       return { verdict: "kept", reason: `process ${survivor.pid} of its run cannot be killed` };
     }
@@ -138,28 +138,29 @@ function sweepFolder(
   // Renaming it claims it: other sweeps do not find it any more.
   const claimed = `${runs}/${privateFolderName({ ...thisOwner(), random: named.random })}`;
   Deno.renameSync(path, claimed);
-  const kept = (reason: string): Finding => {
+  const kept = (reason: string): Verdict => {
     Deno.renameSync(claimed, path);
     return { verdict: "kept", reason };
   };
   // What was judged may have been replaced since, or been in the hands of another sweep that put it back.
   const isSame = Deno.lstatSync(claimed).ino === ino &&
-    JSON.stringify(ownerOf(claimed, named.random)) === JSON.stringify(owner);
+    JSON.stringify(readTrustedOwner(claimed, named.random)) === JSON.stringify(owner);
   if (!isSame) return kept("it changed while it was looked at");
   let rescued = 0;
   const transcripts = typeof owner === "object" ? owner.transcripts : undefined;
   if (
-    typeof owner === "object" && transcripts !== undefined && !isOfDeadLender(transcripts.to, runs)
+    typeof owner === "object" && transcripts !== undefined &&
+    !isFolderOfDeadCommand(transcripts.to, runs)
   ) {
     const { to } = transcripts;
     const { configDir } = folderParts(claimed);
-    if (to !== absoluteDir(options.userConfigDir) && holdsFiles(`${configDir}/projects`)) {
+    if (to !== absoluteDir(options.userConfigDir) && containsFiles(`${configDir}/projects`)) {
       return kept(`its transcript belongs to the config dir ${to}`);
     }
     const { files, left, failures: [failure] } = forwardTranscripts({
       from: configDir,
       known: folderParts(owner.path).configDir,
-      given: givenIdsIn(claimed),
+      given: givenIdsOf(claimed),
       ...transcripts,
     });
     rescued = files;
@@ -176,7 +177,7 @@ function sweepFolder(
 }
 
 /** Whether a config dir is that of a home which a command had lent its runs, and the command was killed as well. */
-function isOfDeadLender(configDir: string, runs: string): boolean {
+function isFolderOfDeadCommand(configDir: string, runs: string): boolean {
   if (!configDir.startsWith(`${runs}/`)) return false;
   const [name = ""] = configDir.slice(runs.length + 1).split("/");
   const lender = parsePrivateFolderName(name);
@@ -187,7 +188,7 @@ function isOfDeadLender(configDir: string, runs: string): boolean {
  * A tool that may write to the temp folder and no further must not name a folder whose processes are then ended, such as
  * that of a run that goes on: a folder's first name has its owner in it, by which the owner is judged.
  */
-function ownerOf(path: string, random: string): ReturnType<typeof readOwner> {
+function readTrustedOwner(path: string, random: string): ReturnType<typeof readOwner> {
   const owner = readOwner(path);
   if (typeof owner === "string") return owner;
   return owner.path.endsWith(`/${privateFolderName({ ...owner, random })}`) ? owner : "broken";
@@ -204,10 +205,10 @@ export function borrowFolder(
   env: Environment,
   options: { readonly place?: string } = {},
 ): Disposable & { readonly path: string } {
-  const all = places(env);
+  const all = listPlaces(env);
   const { place = all[0] } = options;
   sweep({ places: [...new Set([place, ...all])], userConfigDir: locateUserConfig(env).dir });
-  const path = made(place);
+  const path = makeIn(place);
   return {
     path,
     [Symbol.dispose]: () => {
@@ -217,7 +218,7 @@ export function borrowFolder(
   };
 }
 
-function made(tmp: string): string {
+function makeIn(tmp: string): string {
   try {
     return makePrivateFolder(tmp).path;
   } catch (cause) {

@@ -21,31 +21,31 @@ export function writableFolders(
 ): readonly string[] {
   const [cwd = "/"] = folders;
   const named = (...names: readonly string[]) =>
-    settings.flatMap((each) => strings(fieldOf(each, names)));
+    settings.flatMap((each) => stringsIn(fieldOf(each, names)));
   const added = named("permissions", "additionalDirectories");
   const opened = named("sandbox", "filesystem", "allowWrite");
-  const edited = named("permissions", "allow").flatMap((rule) => EDIT.exec(rule)?.[1] ?? []);
+  const edited = named("permissions", "allow").flatMap((rule) => EDIT_RULE.exec(rule)?.[1] ?? []);
   return [
     ...new Set([
       ...folders,
-      ...[...added, ...opened].map((path) => pathOf(path, { cwd, home })),
-      ...opened.map((path) => pathOf(path, { cwd: projectRoot, home })),
+      ...[...added, ...opened].map((path) => resolveRulePath(path, { cwd, home })),
+      ...opened.map((path) => resolveRulePath(path, { cwd: projectRoot, home })),
       ...edited.map((path) =>
-        BESIDE_SETTINGS.test(path)
-          ? pathOf(`.${path}`, { cwd: projectRoot, home })
-          : pathOf(path, { cwd, home })
+        ONE_SLASH.test(path)
+          ? resolveRulePath(`.${path}`, { cwd: projectRoot, home })
+          : resolveRulePath(path, { cwd, home })
       ),
     ]),
   ].map(absoluteDir);
 }
 
 /** A rule that allows files to be edited: what it names is open to the Bash sandbox, too (2.1.330). */
-const EDIT = /^\s*Edit\((.+)\)\s*$/su;
+const EDIT_RULE = /^\s*Edit\((.+)\)\s*$/su;
 /** Such a path with one slash ahead begins where the settings are; one with two is absolute. */
-const BESIDE_SETTINGS = /^\/(?!\/)/u;
+const ONE_SLASH = /^\/(?!\/)/u;
 
 /** A path as Claude Code's settings may name it; of a pattern the folder that it begins with. */
-function pathOf(
+function resolveRulePath(
   named: string,
   { cwd, home = "" }: { readonly cwd: string; readonly home: string | undefined },
 ): string {
@@ -63,7 +63,7 @@ function fieldOf(settings: JsonObject, names: readonly string[]): unknown {
   );
 }
 
-function strings(value: unknown): readonly string[] {
+function stringsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 

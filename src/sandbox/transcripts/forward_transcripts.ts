@@ -1,7 +1,7 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { parentOf } from "../paths.ts";
-import { homeNames, indexOfBytes, named, namedPortions } from "./home_names.ts";
+import { buildRenames, indexOfBytes, renameAll, renamePortions } from "./transcript_renames.ts";
 import { readTranscript } from "./read_transcript.ts";
 
 /** What is forwarded from where to where. */
@@ -79,10 +79,14 @@ export function forwardTranscripts(options: ForwardOptions): Forwarded {
       if (entry.isFile) {
         attempt(inner, () => {
           if (options.goesOn === undefined) {
-            if (forward(inner, { ...options, place: places[inner] })) files++;
+            if (forwardFile(inner, { ...options, place: places[inner] })) files++;
             return;
           }
-          const place = bringSoFar(inner, { ...options, ...options.goesOn, place: places[inner] });
+          const place = forwardSoFar(inner, {
+            ...options,
+            ...options.goesOn,
+            place: places[inner],
+          });
           if (place === undefined) return;
           brought[inner] = place;
           files++;
@@ -102,7 +106,7 @@ export function forwardTranscripts(options: ForwardOptions): Forwarded {
     // A run that never got to a prompt has no projects folder.
     if (error instanceof Deno.errors.NotFound) return { files, left, failures };
   }
-  attempt("", () => visit("", withMoves(options)));
+  attempt("", () => visit("", applyMoves(options)));
   return { files, left, failures, ...(options.goesOn === undefined ? {} : { brought }) };
 }
 
@@ -115,7 +119,7 @@ type Places = Readonly<Record<string, Brought>>;
  *
  * @returns how far files are home, by where they are now
  */
-function withMoves({ from, to, resumed, brought }: ForwardOptions): Places {
+function applyMoves({ from, to, resumed, brought }: ForwardOptions): Places {
   const slugs = [...Deno.readDirSync(`${from}/projects`)].map(({ name }) => name);
   const copied = Object.entries(resumed).map(([path, size]) =>
     [path, { here: size, there: size }] as const
@@ -154,7 +158,7 @@ type OneFile = Pick<ForwardOptions, "from" | "known" | "to" | "given"> & {
 };
 
 /** Brings one file home; false if there was nothing new in it. */
-function forward(path: string, { from, known = from, to, place, given }: OneFile): boolean {
+function forwardFile(path: string, { from, known = from, to, place, given }: OneFile): boolean {
   const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
   const isNew = create(target);
@@ -166,18 +170,18 @@ function forward(path: string, { from, known = from, to, place, given }: OneFile
   }
   let count = 0;
   try {
-    const names = path.endsWith(".jsonl") ? homeNames({ from: known, to, given }) : undefined;
+    const names = path.endsWith(".jsonl") ? buildRenames({ from: known, to, given }) : undefined;
     if (isNew) {
       const portions = portionsOf(source);
       const missing = names === undefined
         ? portions
-        : namedPortions(portions, { names, full: PORTION });
+        : renamePortions(portions, { names, full: PORTION });
       count = append(target, missing);
     } else {
       const bytes = readTranscript(source, { from: place?.here ?? 0 });
       const there = { target, known: place?.there };
       count = append(target, [
-        missingOf(names === undefined ? bytes : named(bytes, names), there),
+        findMissing(names === undefined ? bytes : renameAll(bytes, names), there),
       ]);
     }
   } catch (error) {
@@ -193,13 +197,13 @@ function forward(path: string, { from, known = from, to, place, given }: OneFile
  *
  * @returns how far it is home now; undefined if it is as far as it was
  */
-function bringSoFar(
+function forwardSoFar(
   path: string,
   { from, known = from, to, place, given, upTo }: OneFile & ForwardOptions["goesOn"],
 ): Brought | undefined {
   const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
-  if (path.endsWith(".json")) return bringNote({ source, target, place });
+  if (path.endsWith(".json")) return forwardNote({ source, target, place });
   if (!path.endsWith(".jsonl")) return undefined;
   const here = place?.here ?? 0;
   const read = readTranscript(source, { from: here });
@@ -210,8 +214,8 @@ function bringSoFar(
   try {
     // Somebody may have removed what was home already.
     const all = isNew && here > 0 ? readTranscript(source, { most: here + bytes.length }) : bytes;
-    const told = named(all, homeNames({ from: known, to, given }));
-    append(target, [isNew ? told : missingOf(told, { target, known: place?.there })]);
+    const told = renameAll(all, buildRenames({ from: known, to, given }));
+    append(target, [isNew ? told : findMissing(told, { target, known: place?.there })]);
   } catch (error) {
     if (isNew) removeEmpty(target);
     throw error;
@@ -220,7 +224,7 @@ function bringSoFar(
 }
 
 /** Brings home what is noted of a subagent, whole. */
-function bringNote(
+function forwardNote(
   { source, target, place }: {
     readonly source: string;
     readonly target: string;
@@ -300,7 +304,7 @@ function create(target: string): boolean {
  * @param bytes what follows the bytes that had come from there
  * @param options.known how many bytes those are
  */
-function missingOf(
+function findMissing(
   bytes: Bytes,
   { target, known }: { readonly target: string; readonly known: number | undefined },
 ): Bytes {
@@ -309,7 +313,7 @@ function missingOf(
   if (!isFile) throw new Error("there is something else than a file");
   const there = readTranscript(target, { from: known ?? 0 });
   if (indexOfBytes(there, bytes) >= 0) return bytes.subarray(bytes.length);
-  const begun = begunIn(there, bytes);
+  const begun = overlapWith(there, bytes);
   if (known === undefined && !target.endsWith(".jsonl") && begun !== there.length) {
     throw new Error("there is another file of this name");
   }
@@ -321,7 +325,7 @@ function missingOf(
  * How much of some bytes is at the end of others, as a call leaves it that is killed, perhaps behind what others have
  * added; undefined when those end in the middle of a line of somebody else's.
  */
-function begunIn(there: Bytes, wanted: Bytes): number | undefined {
+function overlapWith(there: Bytes, wanted: Bytes): number | undefined {
   let line = 0;
   do {
     const count = there.length - line;

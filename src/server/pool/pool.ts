@@ -100,7 +100,7 @@ export class Pool implements AsyncDisposable {
       // A child is reserved only when the first message is there.
       options.onReady?.();
       await awaitInput(options.caller, options);
-      if (options.caller.isOver) return 0;
+      if (options.caller.isFinished) return 0;
     }
     const { initialize } = options.caller;
     const why = cold ??

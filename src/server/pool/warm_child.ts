@@ -1,4 +1,4 @@
-import { LateCaller } from "../../driver/inputs/deferring_callers.ts";
+import { CallerSlot } from "../../driver/inputs/deferring_callers.ts";
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import type { LateTerms } from "../../conversation/control/session_options.ts";
 import type { Child } from "../../driver/start_child.ts";
@@ -40,7 +40,7 @@ interface WarmChildOptions {
  */
 export class WarmChild {
   readonly profile: ChildProfile;
-  readonly #caller: LateCaller;
+  readonly #caller: CallerSlot;
   readonly #signals = new LateSignals({ listen: false });
   readonly #outlets: Outlet[] = [];
   readonly #startedAt = performance.now();
@@ -73,7 +73,7 @@ export class WarmChild {
 
   constructor(profile: ChildProfile, options: WarmChildOptions) {
     this.profile = profile;
-    this.#caller = new LateCaller(profile);
+    this.#caller = new CallerSlot(profile);
     this.#readiness = { ...this.#readiness, initialized: profile.initialize === undefined };
     this.#options = options;
     this.#ended = this.#hold();

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { givenIdsIn } from "../../../src/sandbox/folder/private_folder.ts";
+import { givenIdsOf } from "../../../src/sandbox/folder/private_folder.ts";
 import { folderOfRuns } from "../../../src/sandbox/folder/run_places.ts";
 import { StandIn, type StartOptions, until } from "../stand_in.ts";
 import { callerLines, CONVERSATION, userMessage } from "../../caller_lines.ts";
@@ -119,7 +119,7 @@ Deno.test("a message keeps its caller's id, also after SIGKILL", async () => {
     ...{ stdin: callerLines([userMessage(text, { uuid })]), killed: true },
   });
   const runs = folderOfRuns(claude.home.tmp);
-  const isNoted = () => namesIn(runs).some((name) => givenIdsIn(`${runs}/${name}`).size > 0);
+  const isNoted = () => namesIn(runs).some((name) => givenIdsOf(`${runs}/${name}`).size > 0);
   const first = claude.start([...CONVERSATION, "--session-id", ID], said("one", given(1)));
   await until(() => isNoted(), "the run has read the line of its message");
   first.kill("SIGKILL");

@@ -25,7 +25,7 @@ Deno.test("Guard is a process that dispose ends", async () => {
     env: { CLAUDE_CONFIG_DIR: configDir },
   }).spawn();
   try {
-    const guard = new Guard({ configDir, twinDir: `${folder}/twin` });
+    const guard = new Guard({ configDir, helperDir: `${folder}/helper` });
     // A process has no environment while it starts its program.
     await until(() => processesOf(folder).length === 2, "both are there");
     guard[Symbol.dispose]();
@@ -38,18 +38,18 @@ Deno.test("Guard is a process that dispose ends", async () => {
 });
 
 /** The arguments of a shell that becomes a guard. */
-const guardArgs = ({ configDir, twinDir }: Pick<Crowd, "configDir" | "twinDir">) => [
-  ...["-c", GUARD_SCRIPT, "guard", configDir, twinDir, `${readProcessStat("self")?.session}`],
+const guardArgs = ({ configDir, helperDir }: Pick<Crowd, "configDir" | "helperDir">) => [
+  ...["-c", GUARD_SCRIPT, "guard", configDir, helperDir, `${readProcessStat("self")?.session}`],
 ];
 
 /** Starts the script of a guard; the guarded program ends with `programEnds()`. */
 function startGuard(
   shell: readonly string[],
-  { configDir, twinDir }: Pick<Crowd, "configDir" | "twinDir">,
+  { configDir, helperDir }: Pick<Crowd, "configDir" | "helperDir">,
 ) {
   const [program = "", ...args] = shell;
   const child = new Deno.Command(program, {
-    args: [...args, ...guardArgs({ configDir, twinDir })],
+    args: [...args, ...guardArgs({ configDir, helperDir })],
     clearEnv: true,
     env: { LC_ALL: "C" },
     stdin: "piped",
@@ -85,7 +85,7 @@ Deno.test("a guard ends processes that a tool starts meanwhile", async () => {
   const folder = temp.path;
   const program = `${folder}/nap`;
   Deno.symlinkSync("/bin/sleep", program);
-  const dirs = { configDir: `${folder}/config`, twinDir: `${folder}/twin` };
+  const dirs = { configDir: `${folder}/config`, helperDir: `${folder}/helper` };
   const guard = startGuard(["sh"], dirs);
   // It starts more for longer than the guard waits for a child to end by itself, and never ends by itself.
   const script = `trap '' HUP; i=0
@@ -118,7 +118,7 @@ Deno.test(skipIfLacking(OTHER_USER_LACK, {
     // A user without other processes, also when the test is repeated; root has no limit.
     const user = `${60_000 + (Deno.pid + usersBefore++) % 5000}`;
     const limited = ["setpriv", "--reuid", user, "--clear-groups", "prlimit", `--nproc=${limit}`];
-    const dirs = { configDir: "/nonexistent/config", twinDir: "/nonexistent/twin" };
+    const dirs = { configDir: "/nonexistent/config", helperDir: "/nonexistent/helper" };
     const guard = startGuard([...limited, "sh"], dirs);
     // With the guard and this shell, the limit is reached.
     const script = `n=2
@@ -155,7 +155,7 @@ Deno.test("a late guard holds the terminal open", async () => {
   const surroundings = { env: {}, cwd: configDir };
   const guard = spawn("/bin/sh", {
     ...surroundings,
-    args: guardArgs({ configDir, twinDir: `${configDir}/twin` }),
+    args: guardArgs({ configDir, helperDir: `${configDir}/helper` }),
     stdin: pipe.readFd,
     held: [terminal.fd],
   });

@@ -5,7 +5,7 @@
  */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { HeadlessTwin } from "../../../src/driver/effects/headless_helper.ts";
+import { HeadlessHelper } from "../../../src/driver/effects/headless_helper.ts";
 import { COMMAND } from "../../../src/conversation/protocol/requests/asked_command.ts";
 import type { ChildChanges } from "../../../src/conversation/control/effect.ts";
 import type { Consulted } from "../../../src/conversation/control/input.ts";
@@ -26,14 +26,14 @@ reply() {
   id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
   echo '{"type":"control_response","response":{"subtype":"'"\${2:-success}"'","request_id":"'"$id"'",'"$1"'}}'
 }
-write() { tee -a "$FOLDER"/twin/projects/-w/*.jsonl > /dev/null; }
+write() { tee -a "$FOLDER"/helper/projects/-w/*.jsonl > /dev/null; }
 `;
 
 const INIT = { type: "system", subtype: "init" };
 const PROMPT = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
 const textsOf = (lines: readonly unknown[]) => lines.map((line) => JSON.stringify(line));
 
-type HelperOptions = ConstructorParameters<typeof HeadlessTwin>[0];
+type HelperOptions = ConstructorParameters<typeof HeadlessHelper>[0];
 
 /** Makes a helper that runs the script `claude` of a folder. */
 function helperIn(
@@ -41,15 +41,15 @@ function helperIn(
   { plan, ...options }: Partial<Omit<HelperOptions, "plan">> & {
     readonly plan?: Partial<HelperOptions["plan"]>;
   } = {},
-): HeadlessTwin {
-  return new HeadlessTwin({
+): HeadlessHelper {
+  return new HeadlessHelper({
     plan: {
       args: [`${folder}/claude`, "-p"],
       serverArgs: [],
       env: { PATH: "/usr/bin:/bin", FOLDER: folder },
-      configDir: `${folder}/twin`,
+      configDir: `${folder}/helper`,
       userConfigDir: "/home/me/.claude",
-      settings: { path: `${folder}/twin.json`, values: {} },
+      settings: { path: `${folder}/helper.json`, values: {} },
       ...plan,
     },
     binary: "/bin/sh",
@@ -121,7 +121,7 @@ async function ask(
   const said = new Map<string, Consulted>();
   let all = Promise.withResolvers<void>();
   let count = subtypes.length;
-  const twin = helperIn(folder, {
+  const helper = helperIn(folder, {
     plan: {
       serverArgs: ["--mcp-config=mine"],
       ...(resumed === undefined ? {} : { resumed }),
@@ -134,7 +134,7 @@ async function ask(
     costNote: () => costNote,
     ...(serversMs === undefined ? {} : { serversMs }),
     onArrival: () => {
-      for (const { id, said: one } of twin.take()) {
+      for (const { id, said: one } of helper.takeAnswers()) {
         if (!("isUndescribed" in one)) said.set(id, one);
       }
       if (said.size === count) all.resolve();
@@ -142,22 +142,22 @@ async function ask(
   });
   for (const [place, subtype] of subtypes.entries()) {
     const noting = notes === undefined ? {} : { notes };
-    twin.ask({ id: `id-${place}`, subtype, body, ...noting }, changes[place]);
+    helper.ask({ id: `id-${place}`, subtype, body, ...noting }, changes[place]);
   }
   await all.promise;
   for (const { subtype, changes, meanwhile } of later) {
     meanwhile?.(transcript ?? configDir);
     all = Promise.withResolvers();
-    twin.ask({ id: `id-${count++}`, subtype, body: {} }, changes);
+    helper.ask({ id: `id-${count++}`, subtype, body: {} }, changes);
     await all.promise;
   }
   meanwhile(transcript ?? configDir);
-  twin.bringNotes();
+  helper.writeNotes();
   const brought = transcript === undefined
     ? []
     : Deno.readTextFileSync(transcript).trim().split("\n");
-  await twin[Symbol.asyncDispose]();
-  const seen = [...Deno.readDirSync(`${folder}/twin`)].map(({ name }) => name).toSorted();
+  await helper[Symbol.asyncDispose]();
+  const seen = [...Deno.readDirSync(`${folder}/helper`)].map(({ name }) => name).toSorted();
   const heard = Deno.readTextFileSync(`${folder}/heard`).trim().split("\n");
   return { said: [...said.values()], seen, heard, brought };
 }
@@ -208,7 +208,7 @@ echo '${
           { source: "flagSettings", settings: { disableAllHooks: true } },
         ],
       })
-    }' | sed "s#userSettings#$FOLDER/twin/x#"; exec sleep 60`,
+    }' | sed "s#userSettings#$FOLDER/helper/x#"; exec sleep 60`,
     { written: true },
   );
   assertEquals(said, [{
@@ -233,8 +233,8 @@ echo '${
 });
 
 Deno.test("the helper reads the unordered transcript of 2.1.197", async () => {
-  const script = `ls $FOLDER/twin/projects/-w >> $FOLDER/heard
-cat $FOLDER/twin/projects/-w/*.jsonl >> $FOLDER/heard; read -r line
+  const script = `ls $FOLDER/helper/projects/-w >> $FOLDER/heard
+cat $FOLDER/helper/projects/-w/*.jsonl >> $FOLDER/heard; read -r line
 echo '${SUCCESS({})}'`;
   const end = { type: "system", uuid: "2", parentUuid: "1", subtype: "turn_duration" };
   const id = "11111111-1111-4111-8111-111111111111.jsonl";
@@ -302,7 +302,7 @@ done`;
 Deno.test("the helper receives agents with initialize, not as files", async () => {
   const agents = { a: { description: "d", prompt: "p" } };
   const script = `while next; do
-  ls "$FOLDER/twin/agents" | grep -c 0.md >> $FOLDER/heard
+  ls "$FOLDER/helper/agents" | grep -c 0.md >> $FOLDER/heard
   reply '"response":{}'; echo '${JSON.stringify(INIT)}'
 done`;
   const initialize = { subtype: "initialize", agents };
@@ -427,8 +427,8 @@ Deno.test("the helper sees changes and notes of earlier commands", async () => {
   const second = { type: "user", uuid: "3", parentUuid: "2", message: { content: "/rename T" } };
   const result = { type: "result", result: "Set", num_turns: 0, is_error: false };
   const script = `note "$@"
-cat $FOLDER/twin/projects/-w/*.jsonl > $FOLDER/seen
-cat $FOLDER/twin.json >> $FOLDER/heard; echo >> $FOLDER/heard
+cat $FOLDER/helper/projects/-w/*.jsonl > $FOLDER/seen
+cat $FOLDER/helper.json >> $FOLDER/heard; echo >> $FOLDER/heard
 read line; echo '${SUCCESS({ applied: {} }, "before")}'
 read line; echo '${JSON.stringify(result)}'
 read line; echo '${SUCCESS({ applied: {} }, "after")}'
@@ -508,7 +508,7 @@ echo '${SUCCESS(undefined)}'; read -r line; echo '${JSON.stringify(title)}' | wr
 }
 
 Deno.test("the helper receives the cost if a command needs it", async () => {
-  const script = `cat $FOLDER/twin/projects/-w/*.jsonl > $FOLDER/heard; read line
+  const script = `cat $FOLDER/helper/projects/-w/*.jsonl > $FOLDER/heard; read line
 echo '{"type":"result","result":"$1","num_turns":0}'; exec sleep 60`;
   const asking = { subtypes: [COMMAND], lines: [PROMPT], costNote: { type: "cost-state" } };
   const body = { prompt: "/cost", needsCost: true };
@@ -547,8 +547,10 @@ Deno.test("a command ends with its program, whoever holds its output", async () 
     "claude": 'sleep 1000 &\necho $! > "$FOLDER/pid"\necho Done in "$1"\nexit 3\n',
   });
   const folder = temp.path;
-  await using twin = helperIn(folder, { plan: { args: [`${folder}/claude`, `${folder}/twin`] } });
-  const said = await twin.carryOut([]);
+  await using helper = helperIn(folder, {
+    plan: { args: [`${folder}/claude`, `${folder}/helper`] },
+  });
+  const said = await helper.runArguments([]);
   assertEquals(said, { code: 3, stdout: "Done in /home/me/.claude\n", stderr: "" });
   // The process that holds the output still runs.
   const pid = Number(Deno.readTextFileSync(`${folder}/pid`));

@@ -50,7 +50,7 @@ const UNWATCHED = `
       size: { rows: 24, cols: 80 },
       sandbox: {
         configDir: folder,
-        twinDir: \`\${folder}/twin\`,
+        helperDir: \`\${folder}/helper\`,
         fifoPath: \`\${folder}/hooks.fifo\`,
         payloadDir: \`\${folder}/payloads\`,
         secret: "s",

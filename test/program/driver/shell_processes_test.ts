@@ -7,8 +7,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
-import { shellCommands } from "../../../src/driver/inputs/shells/shell_commands.ts";
-import { type ShellNews, ShellSource } from "../../../src/driver/inputs/shells/shell_source.ts";
+import { readShellCommands } from "../../../src/driver/inputs/shells/shell_commands.ts";
+import { type ShellInput, ShellSource } from "../../../src/driver/inputs/shells/shell_source.ts";
 import { shellScript } from "../../../src/sandbox/child/child_files.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
 import { tempFolder } from "../../temp_folder.ts";
@@ -33,13 +33,13 @@ Deno.test("ShellSource reports a shell that it sees running", async () => {
   // The FIFO opens once the command reads it.
   const writer = await Deno.open(fifo, { write: true });
   const read = (at: number) => source.read({ at, child: Deno.pid });
-  assert([...shellCommands(Deno.pid).values()].includes(command));
+  assert([...readShellCommands(Deno.pid).values()].includes(command));
   assertEquals([read(0), read(150)], [[], []], "the call may not be known yet");
   assertEquals(read(300).slice(0, 1), [{ type: "shell", id: "b1", command, running: true }]);
   shell.kill();
   await shell.status;
   writer.close();
-  source.leave("b1");
+  source.finish("b1");
   assertEquals(read(1300).at(-1), { type: "shell-over", id: "b1" });
   assertEquals(read(2300), []);
 });
@@ -139,7 +139,7 @@ class SplitGround implements Disposable {
   /** Lets shells begin that announce themselves; returns the ids of those with output of a known stream. */
   async attend(
     isOver: () => boolean,
-    onNews: (news: ShellNews) => void = () => {},
+    onNews: (news: ShellInput) => void = () => {},
   ): Promise<ReadonlySet<string>> {
     using poller = new Poller();
     const told = new Set<string>();
@@ -188,7 +188,7 @@ Deno.test("the splitting shell runs every command unchanged", async () => {
 
 Deno.test("ShellSource separates stdout from stderr of a splitting shell", async () => {
   using ground = new SplitGround();
-  const news: ShellNews[] = [];
+  const news: ShellInput[] = [];
   let isOver = false;
   const running = ground.run("echo out; echo err >&2; echo more >&2; exit 3", {
     index: 1,
@@ -196,7 +196,7 @@ Deno.test("ShellSource separates stdout from stderr of a splitting shell", async
   }).finally(() => isOver = true);
   await ground.attend(() => isOver, (one) => news.push(one));
   const { code, text } = await running;
-  ground.source.leave("split1");
+  ground.source.finish("split1");
   for (const at of [10_000, 20_000]) news.push(...ground.source.read({ at, child: Deno.pid }));
   assertEquals([code, text], [3, "out\nerr\nmore\n"]);
   const linesOf = (stream: "stdout" | "stderr") =>

@@ -40,8 +40,8 @@ const TOOL: Scene = {
 };
 
 /** The headless helper, and its server. */
-const TWIN: Scene = {
-  configDir: "twin",
+const HELPER: Scene = {
+  configDir: "helper",
   script: `say 'the headless helper' $$
     sleep 1000 & say 'its server' $!`,
 };
@@ -73,7 +73,7 @@ export class Crowd implements AsyncDisposable {
   /** The config dir of the run's child. */
   readonly configDir = `${this.path}/config`;
   /** The config dir of the headless helper. */
-  readonly twinDir = `${this.path}/twin`;
+  readonly helperDir = `${this.path}/helper`;
   readonly #members = new Map<string, { readonly pid: number; readonly startTime: string }>();
   readonly #ends: (() => Promise<unknown>)[] = [];
 
@@ -85,7 +85,7 @@ export class Crowd implements AsyncDisposable {
     // The relay ends by itself when the test has failed.
     Deno.writeTextFileSync(`${crowd.path}/relay`, '[ -e "$1/stop" ] || sh "$0" "$1" &\n');
     const others = OTHERS.filter(({ isAnotherUsers }) => CAN_BE_ANOTHER || !isAnotherUsers);
-    await Promise.all([CHILD, TOOL, TWIN, ...others].map((scene) => crowd.#play(scene)));
+    await Promise.all([CHILD, TOOL, HELPER, ...others].map((scene) => crowd.#play(scene)));
     const env = { CLAUDE_CONFIG_DIR: crowd.configDir };
     const here = new Deno.Command("sleep", { args: ["1000"], env }).spawn();
     crowd.#ends.push(() => here.status);

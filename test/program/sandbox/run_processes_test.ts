@@ -147,8 +147,8 @@ Deno.test("killRunProcesses() kills processes that start during the kill", async
 
 Deno.test("killRunProcesses() spares processes of others", async () => {
   await using crowd = await Crowd.gather();
-  const { configDir, twinDir, child } = crowd;
-  assertEquals(killRunProcesses({ configDir, twinDir, child }), []);
+  const { configDir, helperDir, child } = crowd;
+  assertEquals(killRunProcesses({ configDir, helperDir, child }), []);
   crowd.check();
 });
 

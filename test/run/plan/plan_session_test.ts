@@ -200,23 +200,23 @@ rule("the prompt goes by stdin, a paste or the socket", (planned) => [
 
 const PRINTING = ["--input-format=stream-json", "--output-format=stream-json", "--verbose"];
 
-rule("a headless helper answers a conversation and some prompts", ({ twin }) =>
-  twin && {
-    args: twin.args.slice(1),
-    serverArgs: twin.serverArgs,
-    configDir: twin.env["CLAUDE_CONFIG_DIR"],
-    socket: twin.env["CLAUDE_BG_RENDEZVOUS_SOCK"],
-    settings: twin.settings.values,
+rule("a headless helper answers a conversation and some prompts", ({ helper }) =>
+  helper && {
+    args: helper.args.slice(1),
+    serverArgs: helper.serverArgs,
+    configDir: helper.env["CLAUDE_CONFIG_DIR"],
+    socket: helper.env["CLAUDE_BG_RENDEZVOUS_SOCK"],
+    settings: helper.settings.values,
   }, [
   [undefined],
   [
     {
       args: [
-        ...[...PRINTING, `--settings=${FOLDER}/own/twin.json`],
+        ...[...PRINTING, `--settings=${FOLDER}/own/helper.json`],
         ...["--permission-mode=default", "--model=opus"],
       ],
       serverArgs: [],
-      configDir: `${FOLDER}/own/twin`,
+      configDir: `${FOLDER}/own/helper`,
       socket: undefined,
       settings: {},
     },
@@ -226,11 +226,11 @@ rule("a headless helper answers a conversation and some prompts", ({ twin }) =>
   [
     {
       args: [
-        ...[...PRINTING, `--settings=${FOLDER}/own/twin.json`],
+        ...[...PRINTING, `--settings=${FOLDER}/own/helper.json`],
         ...["--permission-mode=default", "--disallowedTools=X", "--model=opus"],
       ],
       serverArgs: [`--mcp-config=${FOLDER}/own/set-mcp.json`, "--mcp-config=mcp.json"],
-      configDir: `${FOLDER}/own/twin`,
+      configDir: `${FOLDER}/own/helper`,
       socket: undefined,
       settings: { model: "m" },
     },
@@ -247,7 +247,7 @@ rule("a headless helper answers a conversation and some prompts", ({ twin }) =>
   ],
 ]);
 
-rule("a headless helper resumes what the child resumes", "twin.resumed", [
+rule("a headless helper resumes what the child resumes", "helper.resumed", [
   [undefined, CONVERSATION],
   [EARLIER, { ...CONVERSATION, resume: EARLIER }],
   [EARLIER, { ...CONVERSATION, resume: EARLIER, forkSession: true }],
@@ -257,7 +257,7 @@ const KEEPING = { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "1" };
 
 rule(
   "file checkpoints are kept with a kept session",
-  ({ contents: { keepsBackups }, twin }) => [keepsBackups, twin !== undefined],
+  ({ contents: { keepsBackups }, helper }) => [keepsBackups, helper !== undefined],
   [
     [[undefined, false]],
     [[true, false], { env: KEEPING }],
@@ -275,7 +275,7 @@ rule(
 
 rule(
   "the child's credentials get descriptors of its own",
-  "env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR credentials.length twin.env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
+  "env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR credentials.length helper.env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
   [[["3", 1, "7"], { ...CONVERSATION, env: { CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR: "7" } }, {
     credentials: [{ variable: "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", fd: 7, secret: "s" }],
   }]],

@@ -102,7 +102,7 @@ const agentFlags = ({ args }: { readonly args: readonly string[] }) =>
   args.filter((each) => /^--(?:agents|setting-sources)/u.test(each));
 
 rule("agents too long for a command line become files", (planned) => {
-  const { contents, conversation: { session }, twin } = planned;
+  const { contents, conversation: { session }, helper } = planned;
   return definedFields({
     args: agentFlags(planned),
     files: contents.files.filter(({ path }) => path.startsWith(`${FOLDER}/.claude/agents/`))
@@ -111,7 +111,7 @@ rule("agents too long for a command line become files", (planned) => {
     servers: jsonOf(planned, ".claude/.claude.json").mcpServers,
     error: session.caller?.initialized?.error,
     otherStopHooks: session.otherStopHooks,
-    twin: twin && [Object.keys(twin.agents ?? {}), agentFlags(twin)],
+    helper: helper && [Object.keys(helper.agents ?? {}), agentFlags(helper)],
   });
 }, [
   [
@@ -126,7 +126,7 @@ rule("agents too long for a command line become files", (planned) => {
       hidesUser: false,
       servers: { s: {} },
       otherStopHooks: true,
-      twin: [["a", "../b", "c"], ["--setting-sources=project,user"]],
+      helper: [["a", "../b", "c"], ["--setting-sources=project,user"]],
     },
     {
       ...CONVERSATION,
@@ -144,7 +144,7 @@ rule("agents too long for a command line become files", (planned) => {
       files: [["/.claude/agents/0.md", true]],
       hidesUser: true,
       otherStopHooks: true,
-      twin: [["a"], ["--setting-sources=project"]],
+      helper: [["a"], ["--setting-sources=project"]],
     },
     {
       ...CONVERSATION,
@@ -173,7 +173,7 @@ rule("agents too long for a command line become files", (planned) => {
       error:
         '"agents" is too long for a command line, and no file can hold "a": --restricted leaves no file to be read',
       otherStopHooks: true,
-      twin: [[], []],
+      helper: [[], []],
     },
     { ...CONVERSATION, ...initialized({ longAgents: { a: LONG } }), forwarded: ["--restricted"] },
   ],
@@ -420,7 +420,7 @@ rule("disableAllHooks leaves our hooks in a plugin", (planned) => ({
   settings: Object.keys(settingsOf(planned).hooks),
   plugin: "Stop" in jsonOf(planned, "own/hooks-plugin/.claude-plugin/plugin.json").hooks,
   args: managed(planned),
-  twin: managed(planned.twin),
+  helper: managed(planned.helper),
   awaited: planned.conversation.session.otherStopHooks,
 }), [
   [
@@ -428,7 +428,7 @@ rule("disableAllHooks leaves our hooks in a plugin", (planned) => ({
       settings: ["Notification"],
       plugin: true,
       args: ['--managed-settings={"strictPluginOnlyCustomization":["hooks"]}', OWN_PLUGIN],
-      twin: [],
+      helper: [],
       awaited: false,
     },
     {},
@@ -446,7 +446,7 @@ rule("disableAllHooks leaves our hooks in a plugin", (planned) => ({
         '--managed-settings={"a":1,"strictPluginOnlyCustomization":["skills","hooks"]}',
         OWN_PLUGIN,
       ],
-      twin: ['--managed-settings={"a":1,"strictPluginOnlyCustomization":["skills"]}'],
+      helper: ['--managed-settings={"a":1,"strictPluginOnlyCustomization":["skills"]}'],
       awaited: false,
     },
     {

@@ -4,8 +4,8 @@ import { CliError } from "../../../src/cli_error.ts";
 import {
   parseCallerSettings,
   readingRules,
+  resolvePaths,
   runSettings,
-  withWholePaths,
 } from "../../../src/sandbox/child/run_settings.ts";
 import { judgeFor } from "../../../src/claude/settings/judged_settings.ts";
 import { NOWHERE } from "../../nowhere.ts";
@@ -161,7 +161,7 @@ Deno.test("readingRules() allows the tool results of one session", () => {
   for (const odd of ["*", "../..", "a/b", ""]) assertEquals(of("/home/u", odd), [], odd);
 });
 
-Deno.test("withWholePaths() resolves paths of the Bash sandbox", () => {
+Deno.test("resolvePaths() resolves paths of the Bash sandbox", () => {
   const filesystem = {
     allowWrite: ["..", "../../x/**", ".", "a", " ..", "", 1],
     denyRead: ["/b/../c", "//d", "~", "~/e", "~f", " /g"],
@@ -169,7 +169,7 @@ Deno.test("withWholePaths() resolves paths of the Bash sandbox", () => {
   };
   const more = { model: "opus", permissions: { additionalDirectories: [".."] } };
   assertEquals(
-    withWholePaths({ ...more, sandbox: { enabled: true, filesystem } }, "/home/u/.claude"),
+    resolvePaths({ ...more, sandbox: { enabled: true, filesystem } }, "/home/u/.claude"),
     {
       ...more,
       sandbox: {
@@ -188,10 +188,10 @@ Deno.test("withWholePaths() resolves paths of the Bash sandbox", () => {
   const others = [{}, { permissions: ["Edit(/x)"] }, { permissions: { allow: "Edit(/x)" } }, {
     sandbox: 7,
   }, { sandbox: { filesystem: ["x"] } }];
-  for (const odd of others) assertEquals(withWholePaths(odd, "/h"), odd);
+  for (const odd of others) assertEquals(resolvePaths(odd, "/h"), odd);
 });
 
-Deno.test("withWholePaths() resolves rules that start at the settings", () => {
+Deno.test("resolvePaths() resolves rules that start at the settings", () => {
   const rules = [
     ...[
       "Edit(/**)",
@@ -204,7 +204,7 @@ Deno.test("withWholePaths() resolves rules that start at the settings", () => {
     ...["Edit(//t/**)", "Edit(~/x)", "Edit(x)", "Edit", "Bash(/bin/x)", "Edit(/x", 7],
   ];
   const whole = (permissions: unknown, rulesFrom?: string) =>
-    withWholePaths({ permissions }, "/w", rulesFrom === undefined ? {} : { rulesFrom });
+    resolvePaths({ permissions }, "/w", rulesFrom === undefined ? {} : { rulesFrom });
   const others = rules.slice(6);
   assertEquals(whole({ allow: rules, ask: ["Edit(/x)"], defaultMode: "plan" }, "/u/.c(l)*"), {
     permissions: {

@@ -3,7 +3,7 @@ import {
   folderOfRuns,
   ForeignFolderError,
   makeFolderIn,
-  placesFor,
+  orderPlaces,
 } from "../../../src/sandbox/folder/run_places.ts";
 import { exposedRuns, writableFolders } from "../../../src/sandbox/folder/tool_access.ts";
 import { OTHER_USER_LACK } from "../../other_user.ts";
@@ -12,15 +12,15 @@ import { tempFolder } from "../../temp_folder.ts";
 
 const ALL = ["/srv/tmp", "/tmp", "/var/tmp"] as const;
 const placesFrom = (...folders: readonly string[]) =>
-  placesFor(ALL, { folders, writable: folders });
+  orderPlaces(ALL, { folders, writable: folders });
 
-Deno.test("placesFor() takes the first place that tools cannot write", () => {
+Deno.test("orderPlaces() takes the first place that tools cannot write", () => {
   for (const writable of ["/home", "/srv/tmp2", "/srv/tm", "/srv/tmp/claude", "/tmp", "/var"]) {
     assertEquals(placesFrom(writable)[0], "/srv/tmp", writable);
   }
 });
 
-Deno.test("placesFor() falls back to the first place", () => {
+Deno.test("orderPlaces() falls back to the first place", () => {
   assertEquals(placesFrom("/srv"), ["/tmp", "/var/tmp", "/srv/tmp"]);
   assertEquals(placesFrom("/srv/tmp", "/tmp"), ["/var/tmp", "/srv/tmp"]);
   const runs = `/srv/tmp/claude-print-${Deno.uid()}`;
@@ -28,11 +28,11 @@ Deno.test("placesFor() falls back to the first place", () => {
   assertEquals(placesFrom("/"), ["/srv/tmp"]);
 });
 
-Deno.test("placesFor() avoids the working directory if everything is writable", () => {
+Deno.test("orderPlaces() avoids the working directory if everything is writable", () => {
   const folders = ["/srv"];
   const writable = ["/srv", "/"];
-  assertEquals(placesFor(ALL, { folders, writable }), ["/tmp", "/var/tmp", "/srv/tmp"]);
-  assertEquals(placesFor(ALL, { folders, writable: ["/srv", "/tmp"] })[0], "/var/tmp");
+  assertEquals(orderPlaces(ALL, { folders, writable }), ["/tmp", "/var/tmp", "/srv/tmp"]);
+  assertEquals(orderPlaces(ALL, { folders, writable: ["/srv", "/tmp"] })[0], "/var/tmp");
 });
 
 /** The folders that tools may write to by these settings. */

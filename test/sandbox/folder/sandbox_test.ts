@@ -208,7 +208,7 @@ Deno.test("Sandbox keeps a transcript until its code is loaded", async () => {
   assertEquals(sandbox.forward(), { files: 0, left: 0, failures: [] });
   const loading = sandbox.expectTranscripts();
   const { left, failures } = sandbox.forward();
-  assertEquals([left, failures.length, sandbox.bringHome()], [1, 1, false]);
+  assertEquals([left, failures.length, sandbox.forwardAndRelease()], [1, 1, false]);
   assertEquals(sandbox.keep(), sandbox.path);
   const own = `${sandbox.configDir}/projects/${begun.path}`;
   assertEquals(Deno.readTextFileSync(own), begun.text);

@@ -4,7 +4,11 @@ import {
   type Forwarded,
   forwardTranscripts,
 } from "../../../src/sandbox/transcripts/forward_transcripts.ts";
-import { homeNames, named, namedPortions } from "../../../src/sandbox/transcripts/home_names.ts";
+import {
+  buildRenames,
+  renameAll,
+  renamePortions,
+} from "../../../src/sandbox/transcripts/transcript_renames.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
 /** Two config dirs: `from` of a run, and `to` of the user. */
@@ -112,9 +116,13 @@ Deno.test("namedPortions() renames like named() wherever a portion ends", () => 
     text: `He says: "${ID}`,
     path: "/run/.claude/projects/x",
   };
-  const names = homeNames({ from: "/run/.claude", to: "/home", given: new Map([[ID, "given"]]) });
+  const names = buildRenames({
+    from: "/run/.claude",
+    to: "/home",
+    given: new Map([[ID, "given"]]),
+  });
   const bytes = new TextEncoder().encode(`${JSON.stringify(quoting)}\n`.repeat(2));
-  const expected = new TextDecoder().decode(named(bytes, names));
+  const expected = new TextDecoder().decode(renameAll(bytes, names));
   assertEquals(
     expected,
     `${
@@ -128,7 +136,7 @@ Deno.test("namedPortions() renames like named() wherever a portion ends", () => 
       portions.push(bytes.slice(from, from + full));
     }
     const decoder = new TextDecoder();
-    const said = [...namedPortions(portions, { names, full })]
+    const said = [...renamePortions(portions, { names, full })]
       .map((each) => decoder.decode(each, { stream: true })).join("");
     assertEquals(said, expected, `${full} bytes a portion`);
   }

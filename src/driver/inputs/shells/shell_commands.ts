@@ -15,14 +15,14 @@ const MOST_THREADS = 1000;
  * What the shells were given to carry out that a process has started itself, by the file that their stdout is: device
  * and inode. What a shell starts may write to the same file, but has another parent.
  */
-export function shellCommands(parent: number): ReadonlyMap<string, string> {
+export function readShellCommands(parent: number): ReadonlyMap<string, string> {
   const commands = new Map<string, string>();
-  for (const pid of childrenOf(parent)) {
+  for (const pid of listChildren(parent)) {
     try {
       const stdout = statProcFd(pid, 1);
       const given = readProcStrings(`/proc/${pid}/cmdline`).at(-1);
       if (stdout.kind !== "file" || given === undefined) continue;
-      commands.set(stdout.id, calledCommand(new TextDecoder().decode(given)));
+      commands.set(stdout.id, parseShellCommand(new TextDecoder().decode(given)));
     } catch (error) {
       // It has ended meanwhile, or is somebody else's.
       if (!(error instanceof LibcError)) throw error;
@@ -44,7 +44,7 @@ const AFTER = " && pwd -P >| ";
  *
  * @returns the whole text where it is made otherwise
  */
-export function calledCommand(text: string): string {
+export function parseShellCommand(text: string): string {
   const begin = text.indexOf(BEFORE) + BEFORE.length;
   const end = text.lastIndexOf(AFTER);
   const isKnown = begin >= BEFORE.length && begin <= end &&
@@ -57,7 +57,7 @@ export function calledCommand(text: string): string {
 }
 
 /** A process's children, whichever of its threads has started them. */
-function childrenOf(parent: number): readonly number[] {
+function listChildren(parent: number): readonly number[] {
   const tasks = `/proc/${parent}/task`;
   // Where the kernel does not list them (CONFIG_PROC_CHILDREN), each process is asked for its parent.
   if (textOf(`${tasks}/${parent}/children`) === undefined) {

@@ -135,7 +135,7 @@ export interface WrittenPart {
 }
 
 /** What is known of a file that two streams append to. */
-export interface WrittenSince {
+export interface StreamPositions {
   /** Up to where it is known whose it is. */
   readonly from: number;
   /** How large it is. */
@@ -156,7 +156,7 @@ export interface WrittenSince {
  * the other. What is before that is known where each had one turn, or as many turns as there are lines; it is left open
  * otherwise.
  */
-export function writtenParts(since: WrittenSince): readonly WrittenPart[] {
+export function attributeParts(since: StreamPositions): readonly WrittenPart[] {
   const { from, size, stdout, stderr, runs } = since;
   if (size <= from) return [];
   const turns = runs?.filter((stream, index) => stream !== runs[index - 1]);
@@ -168,15 +168,18 @@ export function writtenParts(since: WrittenSince): readonly WrittenPart[] {
   if (Math.max(stdout, stderr) === size && middle > from) {
     const last: ShellStream = stdout > stderr ? "stdout" : "stderr";
     const isKnown = turns?.at(-1) === last;
-    const before = partsOf(since, { turns: isKnown ? turns.slice(0, -1) : undefined, to: middle });
+    const before = attributeTurns(since, {
+      turns: isKnown ? turns.slice(0, -1) : undefined,
+      to: middle,
+    });
     return [...before, { end: size, stream: last }];
   }
-  return partsOf(since, { turns, to: size });
+  return attributeTurns(since, { turns, to: size });
 }
 
 /** What was written in some turns. */
-function partsOf(
-  { lineEnds }: WrittenSince,
+function attributeTurns(
+  { lineEnds }: StreamPositions,
   { turns, to }: { readonly turns: readonly ShellStream[] | undefined; readonly to: number },
 ): readonly WrittenPart[] {
   const [only, ...others] = turns ?? [];

@@ -5,12 +5,12 @@ import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
 import { UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 import type { Input, Untimed } from "../../../conversation/control/input.ts";
 import { projectSlug } from "../../../claude/transcript/session_files.ts";
-import { shellCommands } from "./shell_commands.ts";
+import { readShellCommands } from "./shell_commands.ts";
 import { ShellFile, type WrittenText } from "./shell_file.ts";
-import { SplitStreams, StreamCalls } from "./split_streams.ts";
+import { SplitStreams, WaitingShells } from "./split_streams.ts";
 
 /** What is heard of shells. */
-export type ShellNews = Untimed<
+export type ShellInput = Untimed<
   Extract<Input, { readonly type: "shell" | "shell-output" | "shell-over" }>
 >;
 
@@ -64,7 +64,7 @@ const SEARCH_MS = 5;
 const SEARCH_AGAIN_MS = 200;
 
 /** A shell whose file is held. */
-interface HeldShell {
+interface TrackedShell {
   readonly id: string;
   readonly file: ShellFile;
   readonly folder: HeldFolder;
@@ -95,10 +95,10 @@ export class ShellSource implements Disposable {
   readonly #watch: FolderWatch | undefined;
   /** By their paths below the folder for temporary files. */
   readonly #folders = new Map<string, HeldFolder>();
-  readonly #shells = new Map<string, HeldShell>();
+  readonly #shells = new Map<string, TrackedShell>();
   /** Ids that are not looked at again. */
   readonly #known = new Set<string>();
-  readonly #calls: StreamCalls | undefined;
+  readonly #calls: WaitingShells | undefined;
   /** Ids of shells that nobody has seen and that were to be left. */
   #unseen: readonly string[] = [];
   readonly #buffer = new Uint8Array(PORTION);
@@ -112,7 +112,7 @@ export class ShellSource implements Disposable {
     this.#watch = FolderWatch.open();
     this.#calls = options.streamsDir === undefined
       ? undefined
-      : new StreamCalls(options.streamsDir, { watch: this.#watch });
+      : new WaitingShells(options.streamsDir, { watch: this.#watch });
     this.#makeFolder();
     this.findFolders();
   }
@@ -126,8 +126,8 @@ export class ShellSource implements Disposable {
   }
 
   /** Whether a shell is about to wait for being looked at, which nothing tells. */
-  get isAwaited(): boolean {
-    return this.#calls?.isAwaited === true;
+  get isShellWaiting(): boolean {
+    return this.#calls?.isShellWaiting === true;
   }
 
   /** Whether a wait found something to look at. */
@@ -166,16 +166,16 @@ export class ShellSource implements Disposable {
   }
 
   /** What there is to tell since the last time, a portion of each shell. */
-  read({ at, child, paused = false }: ShellLook): readonly ShellNews[] {
+  read({ at, child, paused = false }: ShellLook): readonly ShellInput[] {
     this.#heed(at);
     this.#takeCalls({ at, child });
     this.#search(at, child);
     this.#more = false;
-    const news: ShellNews[] = this.#unseen.map((id) => ({ type: "shell-over", id }));
+    const news: ShellInput[] = this.#unseen.map((id) => ({ type: "shell-over", id }));
     this.#unseen = [];
     for (const shell of this.#shells.values()) {
       if (!shell.told && !isDue(shell, at)) continue;
-      if (!shell.told) news.push(toldOf(shell));
+      if (!shell.told) news.push(startOf(shell));
       shell.told = true;
       if (!paused) news.push(...this.#tell(shell));
     }
@@ -183,9 +183,9 @@ export class ShellSource implements Disposable {
   }
 
   /** What there is left to tell of all shells, now that the child is gone; of very much only a part. */
-  readAll(look: ShellLook): readonly ShellNews[] {
+  readAll(look: ShellLook): readonly ShellInput[] {
     const { limit = LIMIT } = this.#options;
-    const news: ShellNews[] = [];
+    const news: ShellInput[] = [];
     let told = 0;
     do {
       for (const shell of this.#shells.values()) shell.gone = true;
@@ -206,7 +206,7 @@ export class ShellSource implements Disposable {
   }
 
   /** Tells the rest of what a shell has written, and then that this was all, if it has not been told before. */
-  leave(id: string): void {
+  finish(id: string): void {
     const shell = this.#shells.get(id);
     this.#more = true;
     if (shell === undefined) {
@@ -277,7 +277,7 @@ export class ShellSource implements Disposable {
         const streams = SplitStreams.of(pid, { file: shell.file, name });
         if (streams !== undefined) shell.streams = streams;
       }
-      this.#calls?.letGo(pid);
+      this.#calls?.release(pid);
     }
   }
 
@@ -325,14 +325,14 @@ export class ShellSource implements Disposable {
     const dueAt = this.#searchedAt + (isYoung ? SEARCH_MS : SEARCH_AGAIN_MS);
     if (unseen.length === 0 || at < dueAt) return;
     this.#searchedAt = at;
-    const commands = shellCommands(child);
+    const commands = readShellCommands(child);
     for (const shell of unseen) {
       const command = commands.get(shell.file.inode);
       if (command !== undefined) shell.command = command;
     }
   }
 
-  #tell(shell: HeldShell): readonly ShellNews[] {
+  #tell(shell: TrackedShell): readonly ShellInput[] {
     const { id, file, followed, gone, left, streams } = shell;
     const { limit = LIMIT } = this.#options;
     const most = followed ? limit : Math.min(BEGINNING, limit);
@@ -341,7 +341,7 @@ export class ShellSource implements Disposable {
     const { texts, ended } = room.length === 0
       ? { texts: [], ended: true }
       : file.next(room, streams?.parts);
-    const said: ShellNews[] = texts.map((text) => outputOf(id, text));
+    const said: ShellInput[] = texts.map((text) => outputOf(id, text));
     if (!ended) {
       this.#more ||= file.read < most || most === limit;
       return said;
@@ -360,7 +360,7 @@ export class ShellSource implements Disposable {
     return said;
   }
 
-  #forget({ id, file, streams }: HeldShell): void {
+  #forget({ id, file, streams }: TrackedShell): void {
     file[Symbol.dispose]();
     if (streams !== undefined) {
       streams[Symbol.dispose]();
@@ -370,16 +370,16 @@ export class ShellSource implements Disposable {
   }
 }
 
-function outputOf(id: string, written: WrittenText): ShellNews {
+function outputOf(id: string, written: WrittenText): ShellInput {
   return { type: "shell-output", id, ...written };
 }
 
 /** Whether it is time to tell of a shell. */
-function isDue({ command, gone, followed, seenAt }: HeldShell, at: number): boolean {
+function isDue({ command, gone, followed, seenAt }: TrackedShell, at: number): boolean {
   return gone || followed || (command !== undefined && at >= seenAt + SETTLED_MS);
 }
 
-function toldOf({ id, command, gone }: HeldShell): ShellNews {
+function startOf({ id, command, gone }: TrackedShell): ShellInput {
   return { type: "shell", id, ...(command === undefined ? {} : { command }), running: !gone };
 }
 

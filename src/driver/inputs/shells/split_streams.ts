@@ -2,7 +2,12 @@ import { LibcError } from "../../../../ffi/errno.ts";
 import { closeFd, fdStat, filePosition, readFd } from "../../../../ffi/descriptors/fd.ts";
 import { shareFd } from "../../../../ffi/processes/process.ts";
 import { SHELL_FOLDER } from "../../../sandbox/child/child_files.ts";
-import { type ShellFile, type ShellStream, type WrittenPart, writtenParts } from "./shell_file.ts";
+import {
+  attributeParts,
+  type ShellFile,
+  type ShellStream,
+  type WrittenPart,
+} from "./shell_file.ts";
 import { makeFifo, openFifo } from "../../../../ffi/descriptors/pipe.ts";
 import type { FolderWatch } from "../../../../ffi/files/folder_watch.ts";
 import { statProcFd } from "../../../../ffi/processes/proc.ts";
@@ -127,7 +132,7 @@ export class SplitStreams implements Disposable {
     if (size < this.end) this.#parts = [];
     const from = this.end;
     if (size <= from) return;
-    const parts = writtenParts({
+    const parts = attributeParts({
       ...{ from, size, stdout, stderr, runs: this.#runs },
       lineEnds: (to) => this.#file.lineEnds(from, to),
     });
@@ -151,7 +156,7 @@ export class SplitStreams implements Disposable {
 }
 
 /** A shell that waits to be let go. */
-interface StreamCall {
+interface WaitingShell {
   readonly pid: number;
   /** What its stdout is, by device and inode. */
   readonly inode: string;
@@ -164,7 +169,7 @@ const MAX_LINE = 16;
 const MOST_LOOKS = 2500;
 
 /** The folder in which shells open their stderr, and the FIFO on which they announce themselves. */
-export class StreamCalls implements Disposable {
+export class WaitingShells implements Disposable {
   readonly fd: number;
   readonly #dir: string;
   readonly #buffer = new Uint8Array(MAX_READ);
@@ -181,12 +186,12 @@ export class StreamCalls implements Disposable {
   }
 
   /** Whether a shell has announced itself and is not ready yet: the FIFO is its stdout as long as it does so. */
-  get isAwaited(): boolean {
+  get isShellWaiting(): boolean {
     return this.#awaited.size > 0;
   }
 
   /** The shells that a process has started and that have announced themselves; other lines are left out. */
-  take(parent: number): readonly StreamCall[] {
+  take(parent: number): readonly WaitingShell[] {
     const pids = new Map([...this.#announced().map((pid) => [pid, 0] as const), ...this.#awaited]);
     this.#awaited.clear();
     return [...pids].flatMap(([pid, looks]) => {
@@ -204,7 +209,7 @@ export class StreamCalls implements Disposable {
   }
 
   /** Lets a shell begin. */
-  letGo(pid: number): void {
+  release(pid: number): void {
     this.#quietly(() =>
       Deno.openSync(`${this.#dir}/${pid}${SHELL_FOLDER.go}`, { createNew: true, write: true })
         .close()

@@ -19,7 +19,7 @@ interface RunningShells {
  *
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  */
-export function runningShells(tempDir: string, sessionId: string): RunningShells {
+export function listShells(tempDir: string, sessionId: string): RunningShells {
   const users = namesIn(tempDir).filter((name) => name.startsWith("claude-"));
   const sessions = users.flatMap((user) =>
     namesIn(`${tempDir}/${user}`).map((slug) => `${tempDir}/${user}/${slug}/${sessionId}`)
@@ -29,7 +29,7 @@ export function runningShells(tempDir: string, sessionId: string): RunningShells
   const outputs = folders.flatMap((folder) =>
     namesIn(folder).filter((name) => name.endsWith(".output")).map((name) => ({
       id: name.replace(/\.output$/u, ""),
-      ...timesOf(`${folder}/${name}`),
+      ...readTimes(`${folder}/${name}`),
     }))
   ).sort((one, other) => one.order - other.order);
   return {
@@ -44,7 +44,7 @@ export function runningShells(tempDir: string, sessionId: string): RunningShells
 const TASKS = "tasks";
 
 /** When a file was made, and what tells which of two was made first, as far as the file system does. */
-function timesOf(path: string): { readonly startedAt: number; readonly order: number } {
+function readTimes(path: string): { readonly startedAt: number; readonly order: number } {
   try {
     const { birthtime, ctime } = Deno.lstatSync(path);
     const startedAt = birthtime?.getTime() ?? 0;
@@ -67,7 +67,7 @@ const MOST_FOLDERS = 1000;
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  * @param options.task the id of the task, which is the name of its file
  */
-export function taskOutput(
+export function readTaskOutput(
   tempDir: string,
   { sessionId, task }: { readonly sessionId: string; readonly task: string },
 ): JsonObject {
@@ -75,7 +75,7 @@ export function taskOutput(
     if (!user.startsWith("claude-")) continue;
     for (const slug of namesBelow(tempDir, [user])) {
       using folder = HeldFolder.find(tempDir, [user, slug, sessionId, TASKS]);
-      const found = folder === undefined ? undefined : endOf(`${folder.path}/${task}.output`);
+      const found = folder === undefined ? undefined : readEnd(`${folder.path}/${task}.output`);
       if (found !== undefined) return found;
     }
   }
@@ -87,7 +87,7 @@ function namesBelow(base: string, names: readonly string[]): readonly string[] {
   return folder?.names({ most: MOST_FOLDERS }) ?? [];
 }
 
-function endOf(path: string): JsonObject | undefined {
+function readEnd(path: string): JsonObject | undefined {
   try {
     using file = new RegularFile(path);
     const { size } = file;

@@ -194,7 +194,7 @@ Deno.test("a payload that the shell reads may have many lines", async () => {
   assertEquals(hooks.read().map((call) => call.payload), [payload, payload]);
   Deno.removeSync(sandbox.payloadDir, { recursive: true });
   await run("{}");
-  assertEquals([hooks.read(), hooks.unheard], [[], true]);
+  assertEquals([hooks.read(), hooks.hasLostCalls], [[], true]);
 });
 
 /** What keeps a hook from asking: a command in its shell, or a change of the folder of payloads. */
@@ -235,7 +235,7 @@ Deno.test("an asking hook that meets an obstacle vetoes", async () => {
       stderr: "null",
     }).output();
     assertEquals([ended.code, ended.stdout.length], [code, 0], name);
-    assertEquals([hooks.read(), hooks.unheard], [[], true], name);
+    assertEquals([hooks.read(), hooks.hasLostCalls], [[], true], name);
   }
 });
 
@@ -256,7 +256,7 @@ Deno.test("a waiting hook vetoes when it gets no answer", async () => {
     ({ hooks, id, payloadDir }) => {
       Deno.mkdirSync(`${payloadDir}/${id}.reply`);
       hooks.answer(id, { text: "x".repeat(5000) });
-      assertEquals(hooks.unheard, true);
+      assertEquals(hooks.hasLostCalls, true);
     },
   ];
   for (const [index, end] of ways.entries()) {

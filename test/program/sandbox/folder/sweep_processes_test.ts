@@ -81,7 +81,7 @@ Deno.test("sweep() ends running processes before it rescues transcripts", async 
     stdout: "piped",
     stderr: "null",
   }).spawn();
-  const headless = await startIn(folderParts(path).twinDir);
+  const headless = await startIn(folderParts(path).helperDir);
   const reader = child.stdout.getReader();
   await reader.read();
   assertEquals(ground.sweepOne(), { ...REMOVED, rescued: 1 });

@@ -3,7 +3,7 @@ import { joinedBytes } from "../../joined_bytes.ts";
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What is named otherwise at home than in the child's transcripts, as it stands in JSON. */
-export interface HomeNames {
+interface Renames {
   /** The path of what comes home, here and there. */
   readonly moved: { readonly from: Bytes; readonly to: Bytes };
   /** The ids that callers gave prompts, as values of JSON, by those that the child gave them. */
@@ -17,11 +17,11 @@ export interface HomeNames {
  * @param options.to the user's config dir
  * @param options.given the ids that callers gave prompts, by those that the child gave them
  */
-export function homeNames({ from, to, given = new Map() }: {
+export function buildRenames({ from, to, given = new Map() }: {
   readonly from: string;
   readonly to: string;
   readonly given?: ReadonlyMap<string, string> | undefined;
-}): HomeNames {
+}): Renames {
   const encoder = new TextEncoder();
   const inJson = (dir: string) => encoder.encode(JSON.stringify(`${dir}/projects/`).slice(1, -1));
   return {
@@ -33,15 +33,15 @@ export function homeNames({ from, to, given = new Map() }: {
 }
 
 /** Names everything in bytes as it is at home. */
-export function named(bytes: Bytes, names: HomeNames): Bytes {
-  const { pieces, end } = renamed(bytes, { names, from: 0 });
+export function renameAll(bytes: Bytes, names: Renames): Bytes {
+  const { pieces, end } = renameIn(bytes, { names, from: 0 });
   return joinedBytes([...pieces, bytes.subarray(end)]);
 }
 
 /** The same with bytes that come in portions, wherever one of them ends; the last one is the first that is not full. */
-export function* namedPortions(
+export function* renamePortions(
   portions: Iterable<Bytes>,
-  { names, full }: { readonly names: HomeNames; readonly full: number },
+  { names, full }: { readonly names: Renames; readonly full: number },
 ): Generator<Bytes> {
   // The beginning of a name may be at the end of a portion.
   const longest = Math.max(names.moved.from.length, names.given.size === 0 ? 0 : QUOTED + 1);
@@ -49,7 +49,7 @@ export function* namedPortions(
   for (const portion of portions) {
     const bytes = rest.length === 0 ? portion : joinedBytes([rest, portion]);
     // What it begins with has been looked at, together with what is before it.
-    const { pieces, end } = renamed(bytes, { names, from: rest.length === 0 ? 0 : 1 });
+    const { pieces, end } = renameIn(bytes, { names, from: rest.length === 0 ? 0 : 1 });
     const kept = portion.length < full ? bytes.length : Math.max(end, bytes.length - longest + 1);
     yield joinedBytes([...pieces, bytes.subarray(end, kept)]);
     rest = bytes.subarray(kept);
@@ -57,9 +57,9 @@ export function* namedPortions(
 }
 
 /** Bytes up to the end of the last name, in pieces, and where that end is. */
-function renamed(
+function renameIn(
   bytes: Bytes,
-  { names: { moved, given }, from }: { readonly names: HomeNames; readonly from: number },
+  { names: { moved, given }, from }: { readonly names: Renames; readonly from: number },
 ): { readonly pieces: readonly Bytes[]; readonly end: number } {
   const pieces: Bytes[] = [];
   let end = 0;
@@ -91,7 +91,7 @@ const QUOTED = LENGTH + 2;
 /** The first id that has another name at home: a whole value of JSON, and no part of a text that quotes one. */
 function findId(
   bytes: Bytes,
-  { given, from }: { readonly given: HomeNames["given"]; readonly from: number },
+  { given, from }: { readonly given: Renames["given"]; readonly from: number },
 ): { readonly at: number; readonly given: Bytes } | undefined {
   if (given.size === 0) return undefined;
   const [first = 0] = DASHES;
