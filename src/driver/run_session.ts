@@ -3,7 +3,7 @@ import { openResources, type Resources, type RunSessionOptions } from "./session
 import type { McpBridge } from "./inputs/mcp_bridge.ts";
 import { listShells, readTaskOutput } from "./inputs/shells/task_files.ts";
 import { advance, startConversation } from "../conversation/output/advance.ts";
-import { costNote } from "../conversation/output/turns/conversation_usage.ts";
+import { costNote } from "../conversation/output/turns/conversation_cost.ts";
 import type { ConversationState, EndEffect } from "../conversation/output/conversation.ts";
 import type { ChildRemains, Exit, Input, Untimed } from "../conversation/control/input.ts";
 import type { Screen } from "../conversation/terminal/screen.ts";

@@ -96,7 +96,7 @@ async function answerRun(
   { message, described }: { readonly message: SettledMessage; readonly described?: JsonObject },
 ): Promise<RunReport> {
   // Runs with a child load this module while the child starts.
-  const { answerFrames } = await import("../conversation/output/turns/tell_result.ts");
+  const { answerFrames } = await import("../conversation/output/turns/turn_results.ts");
   const { frames, report } = answerFrames(message, { ...conversation, described });
   return {
     ...report,
@@ -161,7 +161,7 @@ export async function performSession(
     // These modules are loaded while the child starts, which takes longer.
     await expecting;
     const { runSession } = await import("../driver/run_session.ts");
-    const { effectsAtEnd } = await import("../conversation/output/conclusion.ts");
+    const { effectsAtEnd } = await import("../conversation/output/end_conversation.ts");
     const { ChildTerminal } = await import("../driver/child_terminal.ts");
     const childTerminal = new ChildTerminal(child.pty, size);
     onTerminal?.(childTerminal);

@@ -1,7 +1,11 @@
 import { Step } from "../step.ts";
 import type { SessionState } from "../control/session_state.ts";
-import type { ConversationEffect } from "./conversation.ts";
-import { asEffect, type ConversationStep, framesOf } from "./conversation_step.ts";
+import {
+  asEffect,
+  type ConversationEffect,
+  type ConversationStep,
+  framesOf,
+} from "./conversation.ts";
 import { isLifecycle } from "./messages.ts";
 import type { FramesState, OutputStep } from "./telling/frames_state.ts";
 import { isJsonObject } from "../../json_object.ts";

@@ -11,20 +11,22 @@ import {
   isComplete,
   receiveTurnEnd,
   recordEnding,
-} from "./conclusion.ts";
-import type { ConversationEffect, ConversationOptions, ConversationState } from "./conversation.ts";
+} from "./end_conversation.ts";
 import {
   asEffect,
   changeOutput,
+  type ConversationEffect,
+  type ConversationOptions,
+  type ConversationState,
   type ConversationStep,
   emitReports,
   framesOf,
-} from "./conversation_step.ts";
+} from "./conversation.ts";
 import { noteAsked, noteDecided } from "./live/long_calls.ts";
 import { cancelMessage, isLifecycle } from "./messages.ts";
-import { nextBeat, receiveInput, recordCopied } from "./tell_input.ts";
+import { nextBeat, receiveInput, recordCopied } from "./receive_input.ts";
 import { holdsLines, type OutputStep, startFrames } from "./telling/frames_state.ts";
-import { withUsage } from "./turns/conversation_usage.ts";
+import { withUsage } from "./turns/conversation_cost.ts";
 import { isInitializing } from "../protocol/requests/answers_in_order.ts";
 import { addActivity } from "./activity.ts";
 import {
@@ -36,7 +38,7 @@ import {
   emitTitle,
   recordCommands,
   recordDecision,
-} from "./decisions.ts";
+} from "./session_changes.ts";
 
 /** A conversation after an input, and what is to be done because of it. */
 export interface Advanced {

@@ -8,7 +8,7 @@ import {
   type FramesState,
   startFrames,
 } from "../../../src/conversation/output/telling/frames_state.ts";
-import { toldBy } from "../../../src/conversation/output/turns/told_by.ts";
+import { toldBy } from "../../../src/conversation/output/turns/conversation_cost.ts";
 import { isJsonObject } from "../../../src/json_object.ts";
 import type { Question } from "../../../src/conversation/protocol/questions/question.ts";
 import { startSession } from "../../../src/conversation/control/session_state.ts";

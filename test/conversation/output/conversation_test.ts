@@ -5,12 +5,12 @@ import {
   emitPlanMode,
   emitReloadedCommands,
   recordCommands,
-} from "../../../src/conversation/output/decisions.ts";
+} from "../../../src/conversation/output/session_changes.ts";
 import {
   type FramesState,
   startFrames,
 } from "../../../src/conversation/output/telling/frames_state.ts";
-import { toldBy } from "../../../src/conversation/output/turns/told_by.ts";
+import { toldBy } from "../../../src/conversation/output/turns/conversation_cost.ts";
 import type { Exit } from "../../../src/conversation/control/input.ts";
 import { lineOf } from "../../../src/claude/transcript/entry.ts";
 import { onlyMessage } from "../control/only_message.ts";

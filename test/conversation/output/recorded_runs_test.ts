@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { advance, startConversation } from "../../../src/conversation/output/advance.ts";
-import { effectsAtEnd } from "../../../src/conversation/output/conclusion.ts";
+import { effectsAtEnd } from "../../../src/conversation/output/end_conversation.ts";
 import {
   type ConversationEffect,
   type ConversationState,

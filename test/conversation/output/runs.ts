@@ -10,8 +10,8 @@ import {
   emitEnd,
   receiveTurnEnd,
   recordEnding,
-} from "../../../src/conversation/output/conclusion.ts";
-import { receiveInput } from "../../../src/conversation/output/tell_input.ts";
+} from "../../../src/conversation/output/end_conversation.ts";
+import { receiveInput } from "../../../src/conversation/output/receive_input.ts";
 import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
 import {
   type FramesState,
@@ -19,7 +19,7 @@ import {
   startFrames,
 } from "../../../src/conversation/output/telling/frames_state.ts";
 import type { ReportOptions } from "../../../src/conversation/output/result/verdict.ts";
-import { emitTurnResult } from "../../../src/conversation/output/turns/tell_result.ts";
+import { emitTurnResult } from "../../../src/conversation/output/turns/turn_results.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
 import type { SettledMessage } from "../../../src/conversation/control/message.ts";
 import type {

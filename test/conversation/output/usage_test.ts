@@ -14,13 +14,13 @@ import type {
   ToldBefore,
 } from "../../../src/conversation/output/telling/frames_options.ts";
 import { startFrames } from "../../../src/conversation/output/telling/frames_state.ts";
-import { costNote } from "../../../src/conversation/output/turns/conversation_usage.ts";
 import {
+  costNote,
   type CostState,
+  toldBy,
   usageBefore,
   usageSoFar,
-} from "../../../src/conversation/output/turns/cost_so_far.ts";
-import { toldBy } from "../../../src/conversation/output/turns/told_by.ts";
+} from "../../../src/conversation/output/turns/conversation_cost.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
 import { turnsOf } from "../../../src/claude/transcript/turn.ts";

@@ -22,7 +22,7 @@ import {
 } from "../../../src/recording/cassette/replay_cassette.ts";
 import type { ConversationEffect } from "../../../src/conversation/output/conversation.ts";
 import { fold } from "../../../src/conversation/output/advance.ts";
-import { effectsAtEnd } from "../../../src/conversation/output/conclusion.ts";
+import { effectsAtEnd } from "../../../src/conversation/output/end_conversation.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { DIALOGS } from "../../../src/conversation/terminal/dialogs.ts";
 import { recalledEntry } from "../../../src/claude/transcript/kept_entry.ts";

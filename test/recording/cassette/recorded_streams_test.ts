@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { framesOn } from "../../../src/recording/cassette/cassette_format.ts";
 import { readProgram } from "../../../src/recording/cassette/program/read_program.ts";
-import type { ConversationOptions } from "../../../src/conversation/output/conversation.ts";
-import { framesOf } from "../../../src/conversation/output/conversation_step.ts";
+import {
+  type ConversationOptions,
+  framesOf,
+} from "../../../src/conversation/output/conversation.ts";
 import { fold } from "../../../src/conversation/output/advance.ts";
 import type { HookPayload, Input } from "../../../src/conversation/control/input.ts";
 import { isPrompt } from "../../../src/claude/transcript/entry.ts";

@@ -1,6 +1,6 @@
 import { calledSubagent } from "./hooked_tasks.ts";
 import { isLater } from "../lines/line_order.ts";
-import { tellRead } from "../lines/tell_lines.ts";
+import { tellRead } from "../lines/emit_lines.ts";
 import { chainOf, listOf } from "../../../chain.ts";
 import {
   asOldOutput,

@@ -1,4 +1,11 @@
-import { outputLimits } from "./output_limits.ts";
+import {
+  costAtEnd,
+  costBefore,
+  costSoFar,
+  outputLimits,
+  usageBefore,
+  usageSoFar,
+} from "./conversation_cost.ts";
 import { ticketsOf } from "../../control/message.ts";
 import { announces } from "../../control/end_session.ts";
 import type { Cost } from "../../../claude/transcript/cost.ts";
@@ -23,10 +30,16 @@ import {
   type TurnEnd,
 } from "../telling/frames_state.ts";
 import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
-import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
-import { type ChildEnd, type DueEnd, type DueTurns, dueTurns } from "./due_turns.ts";
-import { judgedTurn } from "./judged_turn.ts";
-import { forgetReported, safetyStopsOf, subagentsOf } from "./run_turns.ts";
+import {
+  type ChildEnd,
+  type DueEnd,
+  type DueTurns,
+  dueTurns,
+  forgetReported,
+  safetyStopsOf,
+  subagentsOf,
+} from "./run_turns.ts";
+import { judgedTurn } from "./judge_turn.ts";
 import type { Exit } from "../../control/input.ts";
 
 /** An end with all that is known of it. */

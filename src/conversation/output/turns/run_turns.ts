@@ -7,7 +7,16 @@ import {
   type TurnTotals,
   withTurns,
 } from "../result/turn_totals.ts";
-import { type FramesState, knownCall, type OutputStep } from "../telling/frames_state.ts";
+import {
+  type FramesState,
+  knownCall,
+  type OutputStep,
+  type TurnEnd,
+} from "../telling/frames_state.ts";
+import type { ChildRemains, Exit } from "../../control/input.ts";
+import type { Message } from "../../control/message.ts";
+import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";
+import type { Ending } from "../../control/effect.ts";
 
 /** The turns of a run so far. */
 export interface RunTurns {
@@ -75,4 +84,79 @@ export function subagentsOf(
   { stopped = 0 }: { readonly stopped?: number } = {},
 ): SubagentStats {
   return subagentStats(turns.subagents, { stopped, before, ends });
+}
+
+/** How a child came to its end. */
+export interface ChildEnd {
+  /** Absent when the child could not even be killed. */
+  readonly exit: Exit | undefined;
+  /** What the child left. */
+  readonly remains: ChildRemains;
+  /** Whether this program has killed it, because it did not go by itself. */
+  readonly isForced: boolean;
+}
+
+/** An end that is to be reported: of a turn that the child outlived, or with the child's own end of the last ones. */
+export interface DueEnd {
+  readonly end: TurnEnd;
+  readonly child: ChildEnd | undefined;
+}
+
+/** The turns that an end is of, and what is known of them. */
+export interface DueTurns {
+  /** All turns of the run whose lines are there, and how many of them have been reported before. */
+  readonly run: RunTurns;
+  /** What those come to, but for the ones that only the end of the run gave rise to. */
+  readonly sum: TurnTotals;
+  /** Those of the run that are not forgotten yet; none where what has ended has left no line. */
+  readonly turns: readonly Turn[];
+  /** The last of them. */
+  readonly turn: Turn | undefined;
+  /** Whether a command, or a turn that never began, has left no line: what came before it is not its own. */
+  readonly isUnwritten: boolean;
+  /** The message that the last one is about. */
+  readonly message: Message | undefined;
+  /** The version of Claude Code; undefined where nothing has told it. */
+  readonly version: string | undefined;
+}
+
+/** Says which turns an end is of. */
+export function dueTurns(state: FramesState, { end: { ending }, child }: DueEnd): DueTurns {
+  const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
+  const run = runTurns(state);
+  const own = HALTS.includes(ending.kind) ? untilHalted(run) : run.recent;
+  const written = stop === undefined || unfinished.length > 0 ? withoutStopped(own) : own;
+  const isUnwritten = written.length <= run.printed &&
+    (child === undefined || state.options.conversation === true);
+  const turns = isUnwritten || ending.kind === "settled" ? [] : written;
+  const turn = turns.at(-1);
+  const { version } = ending.kind === "settled" && ending.message.settled.kind === "local"
+    ? ending.message.settled
+    : {};
+  return {
+    run,
+    sum: withTurns(run.past, written),
+    turns,
+    turn,
+    isUnwritten,
+    message: state.taken[0] ?? state.awaited[0],
+    version: turn?.version ?? state.version ?? child?.remains.version ?? version,
+  };
+}
+
+/** Endings of turns that a hook of ours has stopped. */
+const HALTS: readonly Ending["kind"][] = ["budget", "max-turns", "output-tries"];
+
+/** Leaves out turns that the child began after a hook of ours had stopped one at a limit, and before the child ended. */
+function untilHalted({ recent, printed }: RunTurns): readonly Turn[] {
+  const place = recent.findIndex(({ halted }, at) => at >= printed && halted !== undefined);
+  return place < 0 ? recent : recent.slice(0, place + 1);
+}
+
+/** Leaves out the turns that only the end of the run gave rise to: it stopped tasks, and the child told the model so. */
+function withoutStopped(turns: readonly Turn[]): readonly Turn[] {
+  const end = turns.findLastIndex(({ prompt }) =>
+    parseTaskNotification(prompt?.message.content)?.status !== "killed"
+  );
+  return turns.slice(0, end + 1);
 }

@@ -1,9 +1,12 @@
-import { mergedUsage, withoutNoise } from "../result/model_usage.ts";
+import { mergedUsage, modelUsageOf, withoutNoise } from "../result/model_usage.ts";
 import { spawnedIn, type TurnTotals } from "../result/turn_totals.ts";
 import { describedModel } from "../telling/beginning.ts";
 import type { FramesState } from "../telling/frames_state.ts";
-import { type Cost, costOfEntries } from "../../../claude/transcript/cost.ts";
+import { type Cost, costOfEntries, type Spent } from "../../../claude/transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
+import type { Message } from "../../control/message.ts";
+import type { ToldBefore } from "../telling/frames_options.ts";
 
 /**
  * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has
@@ -114,5 +117,117 @@ function modelUsage(usage: JsonObject, costUSD: number): JsonObject {
     cacheCreationEphemeral1hInputTokens: written.ephemeral_1h_input_tokens ?? 0,
     webSearchRequests: nested("server_tool_use").web_search_requests ?? 0,
     costUSD,
+  };
+}
+
+/**
+ * What a conversation has used, in an answer to `get_usage` that a headless Claude Code has given, of which only what it
+ * says of the account is true here: that one has used nothing, and sees no other session of this machine.
+ *
+ * @param options.now milliseconds since the epoch
+ */
+export function withUsage(
+  state: FramesState,
+  { response, now }: { readonly response: JsonObject; readonly now: number },
+): JsonObject {
+  return { ...response, session: sessionUsage(state, now), behaviors: null };
+}
+
+/**
+ * What a conversation has used.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function sessionUsage(state: FramesState, now: number): JsonObject {
+  const { version = "unknown", limits } = state;
+  const { spent, modelUsage = {}, startedAt } = usedSoFar(state);
+  return {
+    total_cost_usd: spent.totalUsd,
+    total_api_duration_ms: spent.apiDurationMs,
+    total_duration_ms: Math.round(now - startedAt),
+    total_lines_added: spent.lines?.added ?? 0,
+    total_lines_removed: spent.lines?.removed ?? 0,
+    model_usage: modelUsageOf({
+      version,
+      cost: { ...spent, modelUsage, hasUnknownPrice: false },
+      answering: runTurns(state).recent.at(-1)?.model,
+      maxOutputTokens: outputLimits(state),
+      limits,
+    }),
+  };
+}
+
+/**
+ * A line of a transcript with what a conversation has used, as Claude Code notes that at its end and goes on from it where
+ * it resumes the session; undefined if it is not known for each model.
+ *
+ * @param options.now milliseconds since the epoch
+ */
+export function costNote(
+  state: FramesState,
+  { sessionId, now }: { readonly sessionId: string; readonly now: number },
+): JsonObject | undefined {
+  const { spent, modelUsage, startedAt } = usedSoFar(state);
+  if (modelUsage === undefined) return undefined;
+  return {
+    type: "cost-state",
+    sessionId,
+    totalCostUSD: spent.totalUsd,
+    totalAPIDuration: spent.apiDurationMs,
+    totalAPIDurationWithoutRetries: spent.apiDurationMs,
+    totalToolDuration: 0,
+    totalLinesAdded: spent.lines?.added ?? 0,
+    totalLinesRemoved: spent.lines?.removed ?? 0,
+    totalDuration: Math.round(now - startedAt),
+    startTime: startedAt,
+    modelUsage,
+    hasUnknownModelCost: false,
+  };
+}
+
+/** What a conversation has spent, and what its models have used, where that is known. */
+function usedSoFar(state: FramesState) {
+  const { options: { before, startedAt } } = state;
+  const spent: Spent = state.cost ?? before ?? { totalUsd: 0, apiDurationMs: 0 };
+  // What has cost nothing has used nothing.
+  const modelUsage = spent.totalUsd === 0
+    ? {}
+    : usageSoFar({ ...state, cost: spent }, sumOf(runTurns(state)));
+  return { spent, modelUsage, startedAt: before?.startedAt ?? startedAt };
+}
+
+/** The most that each model may answer, as far as requests tell: not where the user has set it, which `claude -p` leaves out. */
+export function outputLimits(
+  { options, kept }: FramesState,
+): ReadonlyMap<string, number> | undefined {
+  return options.limitsOutput ? undefined : kept.notes.maxOutputTokens;
+}
+
+/**
+ * What a child that is gone leaves to the next one of the conversation.
+ *
+ * @param untaken messages that it has not taken
+ */
+export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBefore {
+  const { results, locals, described, commands, activity, options } = state;
+  const { before, startedAt } = options;
+  const { totalUsd = 0, apiDurationMs = 0, lines } = state.cost ?? before ?? {};
+  const turns = sumOf(runTurns(state));
+  const stops = safetyStopsOf(state, turns);
+  const cost = { totalUsd, apiDurationMs, ...(lines === undefined ? {} : { lines }) };
+  // What has cost nothing has used nothing.
+  const modelUsage = totalUsd === 0 ? {} : usageSoFar({ ...state, cost }, turns);
+  const queued = untaken.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
+  return {
+    results: results + locals,
+    ...cost,
+    startedAt: before?.startedAt ?? startedAt,
+    subagents: subagentsOf(state, turns),
+    ...(stops === 0 ? {} : { safetyStops: stops }),
+    ...(modelUsage === undefined ? {} : { modelUsage }),
+    ...(described === undefined ? {} : { described }),
+    ...(commands === undefined ? {} : { commands }),
+    ...(queued.length === 0 ? {} : { queued }),
+    ...(activity === undefined ? {} : { activity }),
   };
 }

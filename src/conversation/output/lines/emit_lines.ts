@@ -37,10 +37,9 @@ import {
 import { lineId } from "../../../claude/transcript/entry_order.ts";
 import { isJoinedEnd } from "../../../claude/transcript/turn.ts";
 import { notificationIn } from "../../../claude/transcript/task_notification.ts";
-import { emitEarlyResults } from "../turns/early_results.ts";
+import { emitEarlyResults, emitTurnResult } from "../turns/turn_results.ts";
 import { emitInit, startTurn } from "../telling/beginning.ts";
-import { emitPlainLine } from "./plain_line.ts";
-import { emitTurnResult } from "../turns/tell_result.ts";
+import { emitPlainLine } from "./line_frames.ts";
 
 /** Emits the frames of all lines that have been read since the last time, in the order in which they were written. */
 export function emitLines(step: OutputStep): void {

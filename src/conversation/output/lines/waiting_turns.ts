@@ -6,8 +6,8 @@ import { skillIn } from "../subagents/typed_skill.ts";
 import { commandOutput, isWords } from "../../../claude/transcript/special_entries.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { emitLines, emitWithoutOutcome } from "./tell_lines.ts";
-import { emitTurnResult } from "../turns/tell_result.ts";
+import { emitLines, emitWithoutOutcome } from "./emit_lines.ts";
+import { emitTurnResult } from "../turns/turn_results.ts";
 
 /**
  * How long the lines of a subagent may take to be read that are written together with its result, and those of one that

@@ -3,7 +3,7 @@ import {
   emitWaitingTurns,
   isAheadOfSubagent,
   SUBAGENT_DELAY,
-} from "./lines/held_turns.ts";
+} from "./lines/waiting_turns.ts";
 import { endAnswers } from "./live/live_answers.ts";
 import { tellShellsEnd } from "./live/shell_output.ts";
 import { stopTasks } from "./frames/task_ends.ts";
@@ -17,14 +17,16 @@ import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
 import { lastMessages } from "../control/taken_prompts.ts";
 import { costOfEntries } from "../../claude/transcript/cost.ts";
-import type {
-  ConversationEffect,
-  ConversationState,
-  EndEffect,
-  SessionEnd,
-  WholeEffect,
+import {
+  changeOutput,
+  type ConversationEffect,
+  type ConversationState,
+  type ConversationStep,
+  emitReports,
+  type EndEffect,
+  type SessionEnd,
+  type WholeEffect,
 } from "./conversation.ts";
-import { changeOutput, type ConversationStep, emitReports } from "./conversation_step.ts";
 import type { Report } from "./result/verdict.ts";
 import { reportTurns } from "./turns/report_turns.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
@@ -32,10 +34,9 @@ import type { OutputEffect } from "./telling/known_shells.ts";
 import { completeMessages } from "./messages.ts";
 import { emitInit, startTurn } from "./telling/beginning.ts";
 import { emitMirror, emitWithMirror } from "./mirror.ts";
-import { emitTaskEnds, emitWithoutOutcome } from "./lines/tell_lines.ts";
+import { emitTaskEnds, emitWithoutOutcome } from "./lines/emit_lines.ts";
 import { emitTasks } from "./telling/saying.ts";
-import { emitTurnResult } from "./turns/tell_result.ts";
-
+import { emitTurnResult } from "./turns/turn_results.ts";
 import { Step } from "../step.ts";
 
 /**

@@ -4,7 +4,7 @@ import { updateTasks } from "../frames/task_ends.ts";
 import { endWritten, tellAnswerLine, tellBeforeUser } from "../live/live_answers.ts";
 import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
 import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
-import { endTurn } from "../turns/early_results.ts";
+import { endTurn } from "../turns/turn_results.ts";
 import { type FramesState, type OutputStep, runOldOutput } from "../telling/frames_state.ts";
 import { withKept } from "../telling/kept_lines.ts";
 import { listOf } from "../../../chain.ts";
@@ -43,7 +43,7 @@ import type { JsonObject } from "../../../json_object.ts";
 import { emitAfterInit, emitImmediately, emitTasks } from "../telling/saying.ts";
 import { emitHookEnd } from "./hook_ends.ts";
 import { emitInit } from "../telling/beginning.ts";
-import { emitPlanMode, emitTitle } from "../decisions.ts";
+import { emitPlanMode, emitTitle } from "../session_changes.ts";
 import { emitTypedCompaction } from "./compaction.ts";
 
 /** Emits a line of the session's own transcript, whose turn has begun if it begins one. */

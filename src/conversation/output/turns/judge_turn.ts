@@ -6,7 +6,7 @@ import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { Outcome } from "../../../claude/wire/outcome.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "../result/verdict.ts";
 import type { FramesState } from "../telling/frames_state.ts";
-import type { DueEnd, DueTurns } from "./due_turns.ts";
+import type { DueEnd, DueTurns } from "./run_turns.ts";
 
 /**
  * Says what an end means for the last turn that it is of.
