@@ -22,7 +22,6 @@ import {
   emitReports,
   framesOf,
 } from "./conversation.ts";
-import { noteAsked, noteDecided } from "./live/long_calls.ts";
 import { cancelMessage, isLifecycle } from "./messages.ts";
 import { nextBeat, receiveInput, recordCopied } from "./receive_input.ts";
 import { holdsLines, type OutputStep, startFrames } from "./telling/frames_state.ts";
@@ -39,6 +38,7 @@ import {
   recordCommands,
   recordDecision,
 } from "./session_changes.ts";
+import { recordPermissionAsked, recordPermissionDecided } from "./live/long_calls.ts";
 
 /** A conversation after an input, and what is to be done because of it. */
 export interface Advanced {
@@ -189,7 +189,7 @@ function emitResponse(
 
 function emitQuestion(output: OutputStep, { id, question }: EffectOf<"ask">): void {
   if (question.subtype === "can_use_tool") {
-    output.replace(noteAsked(output.state, question.tool_use_id));
+    recordPermissionAsked(output, question.tool_use_id);
   }
   output.emit({ type: "control_request", request_id: id, request: question });
 }
@@ -200,7 +200,7 @@ function receiveDecision(step: ConversationStep, effect: EffectOf<"decided">, at
     const { options, openCalls } = output.state;
     const now = options.startedAt + at;
     recordDecision(output, effect);
-    output.replace(noteDecided(output.state, { id: effect.toolUseId, now }));
+    recordPermissionDecided(output, { id: effect.toolUseId, now });
     return output.state.openCalls === openCalls ? [] : [nextBeat(output.state, now)];
   });
   step.emit(...deadlines);

@@ -4,15 +4,8 @@ import {
   isAheadOfSubagent,
   SUBAGENT_DELAY,
 } from "./lines/waiting_turns.ts";
-import { endAnswers } from "./live/live_answers.ts";
-import { tellShellsEnd } from "./live/shell_output.ts";
 import { stopTasks } from "./frames/task_ends.ts";
-import {
-  type FramesState,
-  type OutputStep,
-  runOldOutput,
-  type TurnEnd,
-} from "./telling/frames_state.ts";
+import type { FramesState, OutputStep, TurnEnd } from "./telling/frames_state.ts";
 import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
 import { lastMessages } from "../control/taken_prompts.ts";
@@ -38,6 +31,8 @@ import { emitTaskEnds, emitWithoutOutcome } from "./lines/emit_lines.ts";
 import { emitTasks } from "./telling/saying.ts";
 import { emitTurnResult } from "./turns/turn_results.ts";
 import { Step } from "../step.ts";
+import { endAllShellCalls } from "./live/shell_output.ts";
+import { endTurnAnswers } from "./live/live_answers.ts";
 
 /**
  * Emits the result of a turn that the child outlives.
@@ -91,8 +86,8 @@ export function emitEnd(
   emitMirror(step, { all: true });
   emitEndedTurns(step);
   emitLastInit(step, version);
-  runOldOutput(step, endAnswers);
-  runOldOutput(step, tellShellsEnd);
+  endTurnAnswers(step);
+  endAllShellCalls(step);
   const { tasks } = step.state;
   emitTasks(step, (context) => stopTasks(tasks, new Date(now).toISOString(), context));
 }

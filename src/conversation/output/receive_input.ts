@@ -6,14 +6,9 @@ import { atHome } from "../../claude/transcript/moved_lines.ts";
 import { summedSpent } from "../../claude/transcript/cost.ts";
 import { emitWaitingTurns, isAheadOfSubagent, SUBAGENT_DELAY } from "./lines/waiting_turns.ts";
 import { earlyAnswer } from "./lines/line_order.ts";
-import { hearRetry, hearStream } from "./live/exact_stream.ts";
-import { tellHeard } from "./live/live_answers.ts";
-import { tellBeats, tellLongShells, untilBeat, untilLong } from "./live/long_calls.ts";
-import { hearBatch, hearText } from "./live/partial_messages.ts";
-import { noteShell, noteShellOver, tellShellOutput } from "./live/shell_output.ts";
-import { tellToCall } from "./subagents/begun_calls.ts";
-import { hearTask } from "./subagents/hooked_tasks.ts";
-import { type FramesState, type OutputStep, runOldOutput } from "./telling/frames_state.ts";
+import { emitHeartbeats, emitLongShells, untilBeat, untilLong } from "./live/long_calls.ts";
+import { emitUpToUnstartedCall } from "./subagents/begun_calls.ts";
+import type { FramesState, OutputStep } from "./telling/frames_state.ts";
 import { noLines } from "./telling/kept_lines.ts";
 import { isJsonObject } from "../../json_object.ts";
 import {
@@ -21,14 +16,19 @@ import {
   outputCallsIn,
   renamedBlock,
 } from "../../claude/transcript/structured_output_tool.ts";
-import { tellAgain } from "./live/stream_frames.ts";
 import type { OutputEffect } from "./telling/known_shells.ts";
 import { emitCompactionStart, isMissingLines, recordCompactionHook } from "./lines/compaction.ts";
-import { emitDeferredLines, emitReadLines } from "./lines/emit_lines.ts";
+import { emitLinesAfterCompaction, emitReadLines } from "./lines/emit_lines.ts";
 import { emitEarlyResults, isCostSettled, recordStop } from "./turns/turn_results.ts";
 import { emitInit } from "./telling/beginning.ts";
 import { emitMirror, emitWithMirror, recordForMirror } from "./mirror.ts";
 import { receiveMessage } from "./messages.ts";
+import { emitLiveAnswers } from "./live/live_answers.ts";
+import { emitRetry } from "./live/stream_frames.ts";
+import { receiveRetry, receiveStreamPart } from "./live/exact_stream.ts";
+import { receiveShell, receiveShellEnd, receiveShellOutput } from "./live/shell_output.ts";
+import { receiveTaskHook } from "./subagents/hooked_tasks.ts";
+import { receiveText, receiveToolBatch } from "./live/partial_messages.ts";
 
 /**
  * How long after the prompt's line `system/init` waits for the lines that describe the session. They come in a second; on a
@@ -50,7 +50,7 @@ export function receiveInput(step: OutputStep, given: Input): readonly OutputEff
   const input = withOwnOutputTool(step, given);
   emitMissedRetry(step, input);
   const effects = receiveAfterPendingResult(step, input);
-  runOldOutput(step, tellHeard);
+  emitLiveAnswers(step);
   return effects;
 }
 
@@ -123,19 +123,19 @@ function receiveOther(step: OutputStep, input: Input): void {
       recordFault(step, input.fault);
       return;
     case "retry":
-      emitRetry(step, input.retry);
+      receiveApiRetry(step, input.retry);
       return;
     case "stream":
-      step.replace(hearStream(step.state, input));
+      receiveStreamPart(step, input);
       return;
     case "shell":
-      runOldOutput(step, (state) => noteShell(state, input));
+      receiveShell(step, input);
       return;
     case "shell-output":
-      runOldOutput(step, (state) => tellShellOutput(state, input));
+      receiveShellOutput(step, input);
       return;
     case "shell-over":
-      runOldOutput(step, (state) => noteShellOver(state, input));
+      receiveShellEnd(step, input);
   }
 }
 
@@ -169,7 +169,7 @@ function receiveShells(
   { ids, startedAt }: InputOf<"shells">,
   now: number,
 ): readonly OutputEffect[] {
-  runOldOutput(step, (state) => tellLongShells(state, { running: ids, startedAt, now }));
+  emitLongShells(step, { running: ids, startedAt, now });
   const afterMs = untilLong(step.state, now);
   return afterMs === undefined ? [] : [lookAtShells(Math.max(LOOK_AGAIN_MS, afterMs))];
 }
@@ -204,14 +204,14 @@ function receiveHook(
   step: OutputStep,
   { event, payload, ranAt, callback, at: receivedAt }: InputOf<"hook">,
 ): readonly OutputEffect[] {
-  if (event === "PostToolBatch") step.replace(hearBatch(step.state, payload));
+  if (event === "PostToolBatch") receiveToolBatch(step, payload);
   const model = payload["model"];
   if (event === "SessionStart" && typeof model === "string") {
     step.update({ model });
     return [];
   }
   if (event === "MessageDisplay") {
-    step.replace(hearText(step.state, payload));
+    receiveText(step, payload);
     return [];
   }
   const { compactions, options } = step.state;
@@ -222,10 +222,12 @@ function receiveHook(
   if (step.state.compactions.length > compactions.length) return [COMPACTION_DELAY];
   if (event === "Stop") recordStop(step, { payload, ranAt });
   else if (callback !== undefined) {
-    runOldOutput(step, (state) => hearTask(state, { event, payload, at }));
+    receiveTaskHook(step, { event, payload, at });
   } else if (isOfCompaction) {
     const { ahead, unsummed, compactions: [first] } = step.state;
-    if (ahead !== undefined && !unsummed && first?.error !== undefined) emitDeferredLines(step);
+    if (ahead !== undefined && !unsummed && first?.error !== undefined) {
+      emitLinesAfterCompaction(step);
+    }
   }
   return [];
 }
@@ -248,19 +250,11 @@ function emitRead(step: OutputStep, now: number): readonly OutputEffect[] {
   const before = watchedState(step.state);
   let isHeldBack = false;
   emitWithMirror(step, () => {
-    isHeldBack = emitUpToCall(step);
+    isHeldBack = emitUpToUnstartedCall(step);
     if (!isHeldBack) emitWaitingTurns(step, emitReadLines);
   });
   const effects = deadlinesAfter(step.state, before, now);
   return isHeldBack ? [...effects, ...callDeadline(step.state, before)] : effects;
-}
-
-/** Emits the lines up to a call whose subagent has not begun, if there is one. */
-function emitUpToCall(step: OutputStep): boolean {
-  const emitted = tellToCall(step.state);
-  if (emitted === undefined) return false;
-  runOldOutput(step, () => emitted);
-  return true;
 }
 
 /** Takes the end of a delay: what was waited for has not come in time. */
@@ -278,14 +272,14 @@ function receiveDeadline(
       if (step.state.unpriced !== undefined) emitEarlyResults(step);
       return [];
     case "beat":
-      runOldOutput(step, (state) => tellBeats(state, now));
+      emitHeartbeats(step, now);
       return [nextBeat(step.state, now)];
     case "init": {
       const before = watchedState(step.state);
       // Lines that wait for a subagent's have a deadline of their own; some come before `system/init`.
       if (step.state.awaitsSubagent) return [];
       emitInit(step);
-      if (!emitUpToCall(step)) emitWaitingTurns(step, emitReadLines);
+      if (!emitUpToUnstartedCall(step)) emitWaitingTurns(step, emitReadLines);
       return callDeadline(step.state, before);
     }
     case "subagent": {
@@ -409,15 +403,15 @@ const SECOND_MS = 1000;
 const OVERLOADS = 3;
 
 /** Emits that a request is made again, unless that was emitted before the screen announced it. */
-function emitRetry(step: OutputStep, retry: ApiRetry): void {
+function receiveApiRetry(step: OutputStep, retry: ApiRetry): void {
   const { missed, exact, begun } = step.state;
   forgetFault(step);
   if (retry.attempt === missed) return;
   if (exact !== undefined) {
-    step.replace(hearRetry(step.state, retry));
+    receiveRetry(step, retry);
     return;
   }
-  const frames = step.capture(() => runOldOutput(step, (state) => tellAgain(state, retry)));
+  const frames = step.capture(() => emitRetry(step, retry));
   if (begun) step.emit(...frames);
   else step.update({ early: [...step.state.early, ...frames] });
 }
@@ -457,7 +451,7 @@ function emitFault(step: OutputStep): void {
   const { fault } = step.state;
   if (fault === undefined) return;
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (fault.attempt - 1), LONGEST_DELAY_MS);
-  emitRetry(step, { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS });
+  receiveApiRetry(step, { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS });
   step.update({ missed: fault.attempt });
 }
 

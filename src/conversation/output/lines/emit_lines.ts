@@ -1,6 +1,6 @@
 import { preservedLines } from "../frames/frames_of_entry.ts";
 import { emitCompactionOutcome, isEnd, isSummary, waitsForOutcome } from "./compaction.ts";
-import { endWritten, openAnswer } from "../live/live_answers.ts";
+import { endCompleteAnswer, openAnswer } from "../live/live_answers.ts";
 import { groupHooks, hooksFirst, stopsAtEnd, subagentEndsFirst } from "./hook_ends.ts";
 import {
   beginningFirst,
@@ -13,16 +13,12 @@ import {
 import { isSame, placeOf, splitLifecycle, takeMessage, takeScheduledPrompt } from "../messages.ts";
 import { runTurns } from "../turns/run_turns.ts";
 import {
-  asOldOutput,
   type FramesState,
   holdsLines,
   type OutputStep,
-  runOldOutput,
-  type Told,
   type TurnEnd,
 } from "../telling/frames_state.ts";
 import { chained, chainOf, listOf } from "../../../chain.ts";
-import { tellSubagentLine } from "../subagents/subagent_lines.ts";
 import { isTextOf, type Message } from "../../control/message.ts";
 import {
   blockedPrompt,
@@ -40,6 +36,7 @@ import { notificationIn } from "../../../claude/transcript/task_notification.ts"
 import { emitEarlyResults, emitTurnResult } from "../turns/turn_results.ts";
 import { emitInit, startTurn } from "../telling/beginning.ts";
 import { emitPlainLine } from "./line_frames.ts";
+import { emitSubagentLine } from "../subagents/subagent_lines.ts";
 
 /** Emits the frames of all lines that have been read since the last time, in the order in which they were written. */
 export function emitLines(step: OutputStep): void {
@@ -67,12 +64,12 @@ export function emitLines(step: OutputStep): void {
   step.emit(...subagentEndsFirst(groupHooks(frames)));
   const { tasks } = step.state;
   emitAfterPendingResult(step, (step) => emitTaskEnds(step, (id) => tasks.has(id)));
-  runOldOutput(step, endWritten);
+  endCompleteAnswer(step);
 }
 
 function emitWrittenLine(step: OutputStep, { entry, subagent }: WrittenLine): void {
   if (subagent !== undefined) {
-    runOldOutput(step, (state) => tellSubagentLine(state, { entry, subagent }));
+    emitSubagentLine(step, { entry, subagent });
   } else if (isEarlyTaskEnd(step.state, entry)) {
     step.update({ notices: [...step.state.notices, entry] });
   } else emitOwnLine(step, entry);
@@ -112,11 +109,6 @@ export function emitReadLines(step: OutputStep): void {
   step.update({ stopEnds: [], own: chainOf(lines.slice(0, -stops.length)) });
   emitLines(step);
   step.update({ stopEnds: stops });
-}
-
-/** The old form of `emitReadLines`. */
-export function tellRead(state: FramesState): Told {
-  return asOldOutput(state, emitReadLines);
 }
 
 /**
@@ -362,7 +354,7 @@ function emitOwnLine(step: OutputStep, entry: Entry): void {
   else emitCompactionOutcome(step, entry);
   emitLine(step, entry);
   if (isBoundary(entry)) recordBoundary(step, entry);
-  else if (isSummary(entry)) emitDeferredLines(step);
+  else if (isSummary(entry)) emitLinesAfterCompaction(step);
 }
 
 /**
@@ -383,11 +375,11 @@ export function emitWithoutOutcome(step: OutputStep): void {
       overdue: true,
     })),
   });
-  emitDeferredLines(step);
+  emitLinesAfterCompaction(step);
 }
 
 /** Emits the lines that had to wait for the outcome of a compaction. */
-export function emitDeferredLines(step: OutputStep): void {
+export function emitLinesAfterCompaction(step: OutputStep): void {
   const lines = listOf(step.state.ahead);
   step.update({ ahead: undefined, unsummed: false });
   for (const entry of lines) emitOwnLine(step, entry);

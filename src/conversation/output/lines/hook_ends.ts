@@ -1,11 +1,5 @@
 import { hookEndIn, hookFrames, isAhead, isHookTold } from "../frames/hook_frames.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  isUnderWay,
-  type OutputStep,
-  type Told,
-} from "../telling/frames_state.ts";
+import { type FramesState, isUnderWay, type OutputStep } from "../telling/frames_state.ts";
 import { asText } from "../../../json_object.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import {
@@ -151,9 +145,4 @@ export function emitHookEnd(step: OutputStep, entry: Entry): void {
   if (end === undefined || !isHookTold(end, { all })) return;
   const emit = isAhead(end) ? emitImmediately : emitAfterInit;
   emit(step, (context) => hookFrames(end, context));
-}
-
-/** The old form of `emitHookEnd`. */
-export function tellHookEnd(state: FramesState, entry: Entry): Told {
-  return asOldOutput(state, (step) => emitHookEnd(step, entry));
 }

@@ -1,22 +1,11 @@
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import { hookRemarks } from "../frames/hook_frames.ts";
 import { updateTasks } from "../frames/task_ends.ts";
-import { endWritten, tellAnswerLine, tellBeforeUser } from "../live/live_answers.ts";
 import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
-import { noteShellCalls, tellReturnedShells } from "../live/shell_output.ts";
 import { endTurn } from "../turns/turn_results.ts";
-import { type FramesState, type OutputStep, runOldOutput } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../telling/frames_state.ts";
 import { withKept } from "../telling/kept_lines.ts";
 import { listOf } from "../../../chain.ts";
-import { forgetSkills } from "../subagents/forked_skills.ts";
-import { forgetBegunUntil } from "../subagents/hooked_tasks.ts";
-import { tellTypedSkill } from "../subagents/typed_skill.ts";
-import {
-  forgetCalls,
-  noteCalls,
-  tellSkillResult,
-  tellUncalled,
-} from "../subagents/subagent_lines.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import {
   type AssistantEntry,
@@ -45,6 +34,17 @@ import { emitHookEnd } from "./hook_ends.ts";
 import { emitInit } from "../telling/beginning.ts";
 import { emitPlanMode, emitTitle } from "../session_changes.ts";
 import { emitTypedCompaction } from "./compaction.ts";
+import {
+  emitDeferredLines,
+  emitSkillResult,
+  forgetReturnedCalls,
+  recordCalls,
+} from "../subagents/subagent_lines.ts";
+import { emitTypedSkill } from "../subagents/typed_skill.ts";
+import { endReturnedShellCalls, recordShellCalls } from "../live/shell_output.ts";
+import { forgetHookedStartsUntil } from "../subagents/hooked_tasks.ts";
+import { forgetSkillCalls } from "../subagents/forked_skills.ts";
+import { emitAnswerLine, emitBeforeUserLine, endCompleteAnswer } from "../live/live_answers.ts";
 
 /** Emits a line of the session's own transcript, whose turn has begun if it begins one. */
 export function emitPlainLine(step: OutputStep, entry: Entry): void {
@@ -65,7 +65,8 @@ export function emitPlainLine(step: OutputStep, entry: Entry): void {
   if (entry.type === "assistant") recordCallsOf(step, entry);
   if (entry.type === "user") recordResultsOf(step, entry);
   if (entry.type === "system" && entry.subtype === "turn_duration") {
-    step.replace(forgetBegunUntil(forgetSkills(step.state), entry.timestamp));
+    forgetSkillCalls(step);
+    forgetHookedStartsUntil(step, entry.timestamp);
     endTurn(step, entry);
   }
   if (notification !== undefined) {
@@ -92,8 +93,8 @@ function recordLine(step: OutputStep, entry: Entry): void {
 
 /** Emits all frames that a line gives rise to. */
 function emitLineFrames(step: OutputStep, entry: Entry, prompt: UserEntry | undefined): void {
-  runOldOutput(step, (state) => tellReturnedShells(state, entry));
-  runOldOutput(step, (state) => tellSkillResult(state, entry));
+  endReturnedShellCalls(step, entry);
+  emitSkillResult(step, entry);
   emitPlanMode(step, entry);
   if (!isToldToBeStopped(step.state, entry)) {
     const { tasks } = step.state;
@@ -101,7 +102,7 @@ function emitLineFrames(step: OutputStep, entry: Entry, prompt: UserEntry | unde
   }
   if (!isAddedToPrompt(entry, prompt)) emitEntry(step, entry);
   emitTypedCompaction(step, entry);
-  runOldOutput(step, (state) => tellTypedSkill(state, entry));
+  emitTypedSkill(step, entry);
   emitCommandOutput(step, entry);
 }
 
@@ -111,18 +112,18 @@ function recordCallsOf(step: OutputStep, entry: AssistantEntry): void {
     openCalls: withOpenCalls(openCalls, entry),
     shells: withShells(shells, entry),
   });
-  runOldOutput(step, (state) => noteCalls(state, entry));
-  runOldOutput(step, (state) => noteShellCalls(state, entry));
+  recordCalls(step, entry);
+  recordShellCalls(step, entry);
 }
 
 function recordResultsOf(step: OutputStep, entry: UserEntry): void {
-  runOldOutput(step, tellUncalled);
+  emitDeferredLines(step);
   const { openCalls, shells } = step.state;
   step.update({
     openCalls: withoutReturned(openCalls, entry),
     shells: withoutEnded(shells, entry),
   });
-  step.replace(forgetCalls(step.state, entry));
+  forgetReturnedCalls(step, entry);
 }
 
 /** Returns the model that the last prompt names, if that is a command with a model of its own. */
@@ -162,13 +163,13 @@ function emitEntry(step: OutputStep, entry: Entry): void {
 
 function emitWords(step: OutputStep, entry: Entry): void {
   if (entry.type === "assistant" && entry.isSidechain !== true) {
-    runOldOutput(step, (state) => tellAnswerLine(state, entry));
+    emitAnswerLine(step, entry);
     return;
   }
   const isOwn = entry.type === "user" && entry.isSidechain !== true;
-  if (isOwn) runOldOutput(step, (state) => tellBeforeUser(state, entry));
+  if (isOwn) emitBeforeUserLine(step, entry);
   emitAfterInit(step, (context) => framesOfEntry(entry, context));
-  if (isOwn && !step.state.amid) runOldOutput(step, endWritten);
+  if (isOwn && !step.state.amid) endCompleteAnswer(step);
 }
 
 /** How the transcript shows a command. */

@@ -12,7 +12,7 @@ import {
   type StreamedAnswer,
   type StreamPart,
 } from "../telling/exact_state.ts";
-import { asOldOutput, type FramesState, type OutputStep } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../telling/frames_state.ts";
 import { hearFirsts } from "../telling/heard_firsts.ts";
 import { replacesAnswer } from "./partial_messages.ts";
 import {
@@ -420,17 +420,4 @@ export function thinkingEstimate(before: number, event: StreamEvent): ThinkingEs
 function grown(before: number, estimate: number): ThinkingEstimate {
   const said = { estimated_tokens: estimate, estimated_tokens_delta: estimate - before };
   return { estimate, said };
-}
-
-/** The old form of `receiveStreamPart`. */
-export function hearStream(
-  state: FramesState,
-  input: Extract<Input, { readonly type: "stream" }>,
-): FramesState {
-  return asOldOutput(state, (step) => receiveStreamPart(step, input)).state;
-}
-
-/** The old form of `receiveRetry`. */
-export function hearRetry(state: FramesState, retry: ApiRetry): FramesState {
-  return asOldOutput(state, (step) => receiveRetry(step, retry)).state;
 }

@@ -1,13 +1,8 @@
+import * as exact from "./exact_stream.ts";
+import * as partial from "./partial_messages.ts";
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
-import * as exact from "./exact_stream.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  type OutputStep,
-  type Told,
-} from "../telling/frames_state.ts";
-import * as partial from "./partial_messages.ts";
+import type { FramesState, OutputStep } from "../telling/frames_state.ts";
 import { emitAfterInit } from "../telling/saying.ts";
 
 // Answers that are being written are known from the API's stream (`exact`), which a relay observes, or from MessageDisplay
@@ -47,29 +42,4 @@ export function endCompleteAnswer(step: OutputStep): void {
 export function endTurnAnswers(step: OutputStep): void {
   if (step.state.exact !== undefined) exact.endTurnAnswers(step);
   else partial.endTurnAnswers(step);
-}
-
-/** The old form of `emitLiveAnswers`. */
-export function tellHeard(state: FramesState): Told {
-  return asOldOutput(state, emitLiveAnswers);
-}
-
-/** The old form of `emitAnswerLine`. */
-export function tellAnswerLine(state: FramesState, entry: AssistantEntry): Told {
-  return asOldOutput(state, (step) => emitAnswerLine(step, entry));
-}
-
-/** The old form of `emitBeforeUserLine`. */
-export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
-  return asOldOutput(state, (step) => emitBeforeUserLine(step, entry));
-}
-
-/** The old form of `endCompleteAnswer`. */
-export function endWritten(state: FramesState): Told {
-  return asOldOutput(state, endCompleteAnswer);
-}
-
-/** The old form of `endTurnAnswers`. */
-export function endAnswers(state: FramesState): Told {
-  return asOldOutput(state, endTurnAnswers);
 }

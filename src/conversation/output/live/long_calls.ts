@@ -1,11 +1,5 @@
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  newUuid,
-  type OutputStep,
-  type Told,
-} from "../telling/frames_state.ts";
+import { type FramesState, newUuid, type OutputStep } from "../telling/frames_state.ts";
 import type { OpenCall } from "../telling/open_call.ts";
 import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
@@ -196,30 +190,4 @@ export function emitLongShells(
 /** The shells that the turn waits for and that have no task yet, by their calls. */
 function waitedShells({ shells }: FramesState): readonly (readonly [string, WaitedShell])[] {
   return [...shells].filter(([, { task }]) => task === undefined);
-}
-
-/** The old form of `recordPermissionAsked`. */
-export function noteAsked(state: FramesState, id: unknown): FramesState {
-  return asOldOutput(state, (step) => recordPermissionAsked(step, id)).state;
-}
-
-/** The old form of `recordPermissionDecided`. */
-export function noteDecided(
-  state: FramesState,
-  call: { readonly id: string; readonly now: number },
-): FramesState {
-  return asOldOutput(state, (step) => recordPermissionDecided(step, call)).state;
-}
-
-/** The old form of `emitHeartbeats`. */
-export function tellBeats(state: FramesState, now: number): Told {
-  return asOldOutput(state, (step) => emitHeartbeats(step, now));
-}
-
-/** The old form of `emitLongShells`. */
-export function tellLongShells(
-  state: FramesState,
-  shells: Parameters<typeof emitLongShells>[1],
-): Told {
-  return asOldOutput(state, (step) => emitLongShells(step, shells));
 }

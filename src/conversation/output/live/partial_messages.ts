@@ -1,7 +1,7 @@
 import { emitInit } from "../telling/beginning.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
-import { asOldOutput, type FramesState, type OutputStep } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../telling/frames_state.ts";
 import {
   batchedCalls,
   displayedPiece,
@@ -281,14 +281,4 @@ function emitLine(step: OutputStep, entry: AssistantEntry): void {
 
 function withId(frame: AssistantFrame, id: string): AssistantFrame {
   return { ...frame, message: { ...frame.message, id } };
-}
-
-/** The old form of `receiveText`. */
-export function hearText(state: FramesState, payload: HookPayload): FramesState {
-  return asOldOutput(state, (step) => receiveText(step, payload)).state;
-}
-
-/** The old form of `receiveToolBatch`. */
-export function hearBatch(state: FramesState, payload: HookPayload): FramesState {
-  return asOldOutput(state, (step) => receiveToolBatch(step, payload)).state;
 }

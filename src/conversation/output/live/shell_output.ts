@@ -10,12 +10,7 @@ import {
   parseTaskNotification,
 } from "../../../claude/transcript/task_notification.ts";
 import { systemFrame } from "../frames/frame_context.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  type OutputStep,
-  type Told,
-} from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../telling/frames_state.ts";
 import type { SeenShell, ShellCall, ShellOrder, ShellText } from "../telling/known_shells.ts";
 import { emitAfterInit } from "../telling/saying.ts";
 
@@ -332,40 +327,4 @@ function updateShell(step: OutputStep, id: string, shell: SeenShell): void {
 
 function order(step: OutputStep, order: ShellOrder): void {
   step.update({ shellOrders: [...step.state.shellOrders, order] });
-}
-
-/** The old form of `recordShellCalls`. */
-export function noteShellCalls(state: FramesState, entry: AssistantEntry): Told {
-  return asOldOutput(state, (step) => recordShellCalls(step, entry));
-}
-
-/** The old form of `receiveShell`. */
-export function noteShell(state: FramesState, shell: Parameters<typeof receiveShell>[1]): Told {
-  return asOldOutput(state, (step) => receiveShell(step, shell));
-}
-
-/** The old form of `receiveShellOutput`. */
-export function tellShellOutput(
-  state: FramesState,
-  output: Parameters<typeof receiveShellOutput>[1],
-): Told {
-  return asOldOutput(state, (step) => receiveShellOutput(step, output));
-}
-
-/** The old form of `receiveShellEnd`. */
-export function noteShellOver(
-  state: FramesState,
-  end: Parameters<typeof receiveShellEnd>[1],
-): Told {
-  return asOldOutput(state, (step) => receiveShellEnd(step, end));
-}
-
-/** The old form of `endReturnedShellCalls`. */
-export function tellReturnedShells(state: FramesState, entry: Entry): Told {
-  return asOldOutput(state, (step) => endReturnedShellCalls(step, entry));
-}
-
-/** The old form of `endAllShellCalls`. */
-export function tellShellsEnd(state: FramesState): Told {
-  return asOldOutput(state, endAllShellCalls);
 }

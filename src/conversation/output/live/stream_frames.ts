@@ -1,11 +1,5 @@
 import { askedBy, systemFrame } from "../frames/frame_context.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  newUuid,
-  type OutputStep,
-  type Told,
-} from "../telling/frames_state.ts";
+import { type FramesState, newUuid, type OutputStep } from "../telling/frames_state.ts";
 import type { ApiRetry } from "../../control/input.ts";
 import { emitAfterInit } from "../telling/saying.ts";
 import type { StreamEvent, StreamEventFrame } from "../../../claude/wire/message_frames.ts";
@@ -143,9 +137,4 @@ function errorClass(status: number | null): string {
 export function holdsOutputResult({ outputCalls }: FramesState, { message }: UserEntry): boolean {
   return outputCalls !== undefined && typeof message.content !== "string" &&
     message.content.some(({ tool_use_id: id }) => typeof id === "string" && outputCalls.has(id));
-}
-
-/** The old form of `emitRetry`. */
-export function tellAgain(state: FramesState, retry: ApiRetry): Told {
-  return asOldOutput(state, (step) => emitRetry(step, retry));
 }

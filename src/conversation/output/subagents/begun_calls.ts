@@ -1,17 +1,11 @@
 import { calledSubagent } from "./hooked_tasks.ts";
 import { isLater } from "../lines/line_order.ts";
-import { tellRead } from "../lines/emit_lines.ts";
 import { chainOf, listOf } from "../../../chain.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  type OutputStep,
-  runOldOutput,
-  type Told,
-} from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../telling/frames_state.ts";
 import type { Entry } from "../../../claude/transcript/entry.ts";
 import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText } from "../../../json_object.ts";
+import { emitReadLines } from "../lines/emit_lines.ts";
 
 /** A call whose subagent has not started yet, and the line that holds the call. */
 interface UnstartedCall {
@@ -57,7 +51,7 @@ export function emitUpToUnstartedCall(step: OutputStep): boolean {
     own: chainOf(own.slice(0, place)),
     subagents: chainOf(subagents.filter((line) => !isAfterCall(line))),
   });
-  runOldOutput(step, tellRead);
+  emitReadLines(step);
   step.update({
     own: chainOf(own.slice(place)),
     subagents: chainOf(subagents.filter(isAfterCall)),
@@ -79,13 +73,4 @@ function agentCallsIn(line: Entry): readonly string[] {
 function resultsIn(line: Entry): readonly string[] {
   if (line.type !== "user" || typeof line.message.content === "string") return [];
   return line.message.content.map(({ tool_use_id: id }) => asText(id));
-}
-
-/** The old form of `emitUpToUnstartedCall`. */
-export function tellToCall(state: FramesState): Told | undefined {
-  let isFound = false;
-  const said = asOldOutput(state, (step) => {
-    isFound = emitUpToUnstartedCall(step);
-  });
-  return isFound ? said : undefined;
 }

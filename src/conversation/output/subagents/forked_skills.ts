@@ -1,4 +1,4 @@
-import { asOldOutput, type FramesState, type OutputStep } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../telling/frames_state.ts";
 import type { SubagentLine } from "../../control/input.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
@@ -109,9 +109,4 @@ export function recordFork(
     skills: skills.filter((each) => each !== call),
     forks: forks.with(agentId, { call, description }),
   });
-}
-
-/** The old form of `forgetSkillCalls`. */
-export function forgetSkills(state: FramesState): FramesState {
-  return asOldOutput(state, forgetSkillCalls).state;
 }

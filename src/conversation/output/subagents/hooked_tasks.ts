@@ -1,12 +1,10 @@
 import { endCall } from "../frames/task_ends.ts";
 import { startTask, type Task } from "../frames/tasks.ts";
 import {
-  asOldOutput,
   type FramesState,
   type HookedTask,
   knownCall,
   type OutputStep,
-  type Told,
 } from "../telling/frames_state.ts";
 import { emitTasks } from "../telling/saying.ts";
 import { listOf } from "../../../chain.ts";
@@ -181,14 +179,4 @@ export function calledSubagent(call: ToolUse | undefined): CalledSubagent {
     ...(typeof name === "string" ? { name } : {}),
     ...(call?.agentId === undefined ? {} : { parent: call.agentId }),
   };
-}
-
-/** The old form of `receiveTaskHook`. */
-export function hearTask(state: FramesState, hook: HookCall): Told {
-  return asOldOutput(state, (step) => receiveTaskHook(step, hook));
-}
-
-/** The old form of `forgetHookedStartsUntil`. */
-export function forgetBegunUntil(state: FramesState, end: string | undefined): FramesState {
-  return asOldOutput(state, (step) => forgetHookedStartsUntil(step, end)).state;
 }

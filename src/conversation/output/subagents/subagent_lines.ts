@@ -17,17 +17,13 @@ import {
   recordSkillResult,
   skillName,
 } from "./forked_skills.ts";
-import { tellHookEnd } from "../lines/hook_ends.ts";
 import { endCompleteAnswer } from "../live/live_answers.ts";
 import { endReturnedShellCalls, recordShellCalls } from "../live/shell_output.ts";
 import {
-  asOldOutput,
   type ForkedSkill,
   type FramesState,
   knownCall,
   type OutputStep,
-  runOldOutput,
-  type Told,
 } from "../telling/frames_state.ts";
 import { chained } from "../../../chain.ts";
 import { emitAfterInit, emitTasks } from "../telling/saying.ts";
@@ -35,6 +31,7 @@ import type { SubagentLine } from "../../control/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
 import { callsOf, type ToolUse } from "../../../claude/transcript/turn.ts";
+import { emitHookEnd } from "../lines/hook_ends.ts";
 
 /** A line of a subagent, and what is known of the call that started the subagent. */
 interface CalledLine {
@@ -97,7 +94,7 @@ function emitCalledLine(step: OutputStep, called: CalledLine): void {
   const background = emitSubagentStart(step, called);
   if (!step.state.amid) endCompleteAnswer(step);
   endReturnedShellCalls(step, entry);
-  runOldOutput(step, (state) => tellHookEnd(state, entry));
+  emitHookEnd(step, entry);
   emitSkillResult(step, entry);
   emitTasks(step, (context) => updateNestedTasks(step.state.tasks, entry, context));
   // `claude -p` reports the progress before the frame of the call where the turn waits for the subagent, and after it otherwise.
@@ -297,29 +294,4 @@ export function forgetReturnedCalls(step: OutputStep, { message }: UserEntry): v
     else if (is_error === true && call.agentId === undefined) failed = chained(failed, call);
   }
   step.update({ toolUses, agentCalls, failed });
-}
-
-/** The old form of `emitSubagentLine`. */
-export function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
-  return asOldOutput(state, (step) => emitSubagentLine(step, line));
-}
-
-/** The old form of `emitSkillResult`. */
-export function tellSkillResult(state: FramesState, entry: Entry): Told {
-  return asOldOutput(state, (step) => emitSkillResult(step, entry));
-}
-
-/** The old form of `recordCalls`. */
-export function noteCalls(state: FramesState, entry: AssistantEntry): Told {
-  return asOldOutput(state, (step) => recordCalls(step, entry));
-}
-
-/** The old form of `emitDeferredLines`. */
-export function tellUncalled(state: FramesState): Told {
-  return asOldOutput(state, emitDeferredLines);
-}
-
-/** The old form of `forgetReturnedCalls`. */
-export function forgetCalls(state: FramesState, entry: UserEntry): FramesState {
-  return asOldOutput(state, (step) => forgetReturnedCalls(step, entry)).state;
 }

@@ -5,12 +5,7 @@ import { startTask, type Task } from "../frames/tasks.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { isSkillText, recordFork, typedSkills } from "./forked_skills.ts";
 import { emitDeferredLines } from "./subagent_lines.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  type OutputStep,
-  type Told,
-} from "../telling/frames_state.ts";
+import type { OutputStep } from "../telling/frames_state.ts";
 import { emitAfterInit, emitImmediately, emitTasks } from "../telling/saying.ts";
 import { REVIEWS } from "../../control/prompt/claude_commands.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
@@ -92,9 +87,4 @@ function emitWork(step: OutputStep, name: string): void {
   } else {
     step.update({ uncalled: [] });
   }
-}
-
-/** The old form of `emitTypedSkill`. */
-export function tellTypedSkill(state: FramesState, entry: Entry): Told {
-  return asOldOutput(state, (step) => emitTypedSkill(step, entry));
 }

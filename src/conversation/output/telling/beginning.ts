@@ -9,26 +9,10 @@ import {
   OUTPUT_SERVER,
   OUTPUT_TOOL,
 } from "../../../claude/transcript/structured_output_tool.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  newUuid,
-  type OutputStep,
-  type Told,
-} from "./frames_state.ts";
+import { type FramesState, newUuid, type OutputStep } from "./frames_state.ts";
 import type { RequestOffer } from "../../control/input.ts";
 import { type FastMode, type InitFacts, initFrame } from "../frames/init_frame.ts";
 import { systemFrame } from "../frames/frame_context.ts";
-
-/** The old form of `emitInit`. */
-export function begin(state: FramesState, known: InitKnowledge = {}): Told {
-  return asOldOutput(state, (step) => emitInit(step, known));
-}
-
-/** The old form of `startTurn`. */
-export function beginTurn(state: FramesState): Told {
-  return asOldOutput(state, startTurn);
-}
 
 /** What `system/init` shows that the state does not hold. */
 interface InitKnowledge {

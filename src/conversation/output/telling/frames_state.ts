@@ -42,28 +42,8 @@ export interface FramesState
   readonly ids: number;
 }
 
-/** A state and what is said because of it. */
-export interface Told {
-  readonly state: FramesState;
-  readonly frames: readonly Frame[];
-}
-
 /** One call of the output: the state of the frames, and the frames that are emitted. */
 export type OutputStep = Step<FramesState, Frame>;
-
-/** Runs a function of the old kind in a step. */
-export function runOldOutput(step: OutputStep, old: (state: FramesState) => Told): void {
-  const { state, frames } = old(step.state);
-  step.replace(state);
-  step.emit(...frames);
-}
-
-/** Returns as a function of the old kind would what a step does. */
-export function asOldOutput(state: FramesState, use: (step: OutputStep) => void): Told {
-  const step: OutputStep = new Step<FramesState, Frame>(state);
-  use(step);
-  return { state: step.state, frames: step.emitted };
-}
 
 /** No frame has named the messages of the turn. */
 export const NOT_NAMED: FramesState["named"] = new Set();
@@ -159,68 +139,23 @@ export function withStreamed(state: FramesState, id: string): FramesState {
   return id === "" || streamed.includes(id) ? state : { ...state, streamed: [...streamed, id] };
 }
 
-/** Says something, or nothing. */
-export function told(state: FramesState, frames: readonly Frame[] = []): Told {
-  return { state, frames };
-}
-
-/** Says what comes next after what has been said. */
-export function and(before: Told, next: (state: FramesState) => Told): Told {
-  const { state, frames } = next(before.state);
-  return { state, frames: frames.length === 0 ? before.frames : [...before.frames, ...frames] };
-}
-
-/** Uses ids that are new, and remembers how many there were. */
-export function withIds<Made>(
-  state: FramesState,
-  use: (newUuid: () => string) => Made,
-): { readonly state: FramesState; readonly made: Made } {
-  const ids = makeIds(state.options.seed, state.ids);
-  const made = use(ids.next);
-  return { state: ids.count() === state.ids ? state : { ...state, ids: ids.count() }, made };
-}
-
-/** Makes the id of a frame. Ids follow from the seed and from how many were made before. */
-export function newUuid(step: OutputStep): string {
-  const ids = makeIds(step.state.options.seed, step.state.ids);
-  const id = ids.next();
-  step.update({ ids: ids.count() });
-  return id;
-}
-
-/** Ids that follow from a seed: the same run told again has the same ones. */
-interface MadeIds {
-  /** An id as those of frames are: a UUID of version 4. */
-  readonly next: () => string;
-  /** How many have been made of the seed so far. */
-  readonly count: () => number;
-}
-
 /**
- * Makes ids of a seed, which nobody has to guess: they are names, not secrets.
- *
- * @param seed a UUID
- * @param made how many have been made of it before
+ * Makes the id of a frame: a UUID of version 4. It follows from the seed and from how many were made before, so the same
+ * run replayed has the same ids. They are names, not secrets.
  */
-function makeIds(seed: string, made: number): MadeIds {
-  let words: readonly number[] | undefined;
-  let count = made;
-  return {
-    next: () => {
-      words ??= wordsOf(seed);
-      const [a = 0, b = 0, c = 0, d = 0] = mixed(words, ++count);
-      const [first, second, third, fourth] = [
-        hexOf(a),
-        hexOf(b & 0xffff0fff | 0x4000),
-        hexOf(c & 0x3fffffff | 0x80000000),
-        hexOf(d),
-      ];
-      return `${first}-${second.slice(0, 4)}-${second.slice(4)}-${third.slice(0, 4)}-${
-        third.slice(4)
-      }${fourth}`;
-    },
-    count: () => count,
-  };
+export function newUuid(step: OutputStep): string {
+  const { options: { seed }, ids } = step.state;
+  step.update({ ids: ids + 1 });
+  const [a = 0, b = 0, c = 0, d = 0] = mixed(wordsOf(seed), ids + 1);
+  const [first, second, third, fourth] = [
+    hexOf(a),
+    hexOf(b & 0xffff0fff | 0x4000),
+    hexOf(c & 0x3fffffff | 0x80000000),
+    hexOf(d),
+  ];
+  return `${first}-${second.slice(0, 4)}-${second.slice(4)}-${third.slice(0, 4)}-${
+    third.slice(4)
+  }${fourth}`;
 }
 
 function wordsOf(seed: string): readonly number[] {

@@ -1,12 +1,6 @@
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { emitInit } from "./beginning.ts";
-import {
-  asOldOutput,
-  type FramesState,
-  newUuid,
-  type OutputStep,
-  type Told,
-} from "./frames_state.ts";
+import { type FramesState, newUuid, type OutputStep } from "./frames_state.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import { asText } from "../../../json_object.ts";
 import { type FrameContext, systemFrame } from "../frames/frame_context.ts";
@@ -89,32 +83,6 @@ function endsAfter(
     (ends, { task_id: id, status }) => ends.with(asText(id), asText(status)),
     isAgain ? before.without(started.id) : before,
   );
-}
-
-/** The old form of `emitAfterInit`. */
-export function say(
-  state: FramesState,
-  make: (context: EmitContext) => readonly Frame[],
-): Told {
-  return asOldOutput(state, (step) => emitAfterInit(step, make));
-}
-
-/** The old form of `emitImmediately`. */
-export function sayEarly(
-  state: FramesState,
-  make: (context: EmitContext) => readonly Frame[],
-): Told {
-  return asOldOutput(state, (step) => emitImmediately(step, make));
-}
-
-/** The old form of `emitTasks`. */
-export function tellTasks(
-  state: FramesState,
-  make: (context: EmitContext) => TaskStep,
-  speak = say,
-): Told {
-  const emit = speak === sayEarly ? emitImmediately : emitAfterInit;
-  return asOldOutput(state, (step) => emitTasks(step, make, emit));
 }
 
 /** Returns a task that this run has seen, or a subagent of an earlier run, which can be woken. */

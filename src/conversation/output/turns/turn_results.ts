@@ -1,4 +1,3 @@
-import { endAnswers } from "../live/live_answers.ts";
 import {
   completeMessages,
   isSame,
@@ -11,7 +10,6 @@ import {
   type FramesState,
   newUuid,
   type OutputStep,
-  runOldOutput,
   startFrames,
   type TurnEnd,
   type TurnStop,
@@ -45,6 +43,7 @@ import { resultFrame } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";
 import type { ResultFrame } from "../../../claude/wire/result_frame.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
+import { endTurnAnswers } from "../live/live_answers.ts";
 
 /** Emits the result of a turn that the child outlives, all of whose lines have been emitted. */
 export function emitTurnResult(step: OutputStep, end: TurnEnd): void {
@@ -55,7 +54,7 @@ export function emitTurnResult(step: OutputStep, end: TurnEnd): void {
     startTurn(step);
     emitUnwritten(step, end);
   }
-  runOldOutput(step, endAnswers);
+  endTurnAnswers(step);
   completeMessages(step, { stopped: ending.kind === "aborted" }, () => emitReported(step, end));
 }
 
