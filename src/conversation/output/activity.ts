@@ -7,12 +7,12 @@ import {
   framesOf,
 } from "./conversation.ts";
 import { isLifecycle } from "./messages.ts";
-import type { FramesState, OutputStep } from "./telling/frames_state.ts";
+import type { FramesState, OutputStep } from "./output_state.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Task } from "./frames/tasks.ts";
-import type { Activity } from "./telling/frames_options.ts";
-import { emitSystemFrame } from "./telling/saying.ts";
+import type { Activity } from "./output_options.ts";
+import { emitSystemFrame } from "./emit_frames.ts";
 
 /** Adds the frames to effects that report whether the session works, waits for the caller, or is idle. */
 export function addActivity(

@@ -24,7 +24,7 @@ import {
 } from "./conversation.ts";
 import { cancelMessage, isLifecycle } from "./messages.ts";
 import { nextBeat, receiveInput, recordCopied } from "./receive_input.ts";
-import { holdsLines, type OutputStep, startFrames } from "./telling/frames_state.ts";
+import { holdsLines, type OutputStep, startFrames } from "./output_state.ts";
 import { withUsage } from "./turns/conversation_cost.ts";
 import { isInitializing } from "../protocol/requests/answers_in_order.ts";
 import { addActivity } from "./activity.ts";

@@ -5,8 +5,8 @@ import type { SessionState } from "../control/session_state.ts";
 import type { OwnLines } from "../../claude/transcript/entry_order.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Report, ReportOptions } from "./result/verdict.ts";
-import type { FramesOptions } from "./telling/frames_options.ts";
-import type { FramesState, OutputStep } from "./telling/frames_state.ts";
+import type { FramesOptions } from "./output_options.ts";
+import type { FramesState, OutputStep } from "./output_state.ts";
 import { Step } from "../step.ts";
 
 /** What a conversation is told before it begins. */

@@ -5,7 +5,7 @@ import {
   SUBAGENT_DELAY,
 } from "./lines/waiting_turns.ts";
 import { stopTasks } from "./frames/task_ends.ts";
-import type { FramesState, OutputStep, TurnEnd } from "./telling/frames_state.ts";
+import type { FramesState, OutputEffect, OutputStep, TurnEnd } from "./output_state.ts";
 import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
 import { lastMessages } from "../control/taken_prompts.ts";
@@ -23,12 +23,10 @@ import {
 import type { Report } from "./result/verdict.ts";
 import { reportTurns } from "./turns/report_turns.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
-import type { OutputEffect } from "./telling/known_shells.ts";
 import { completeMessages } from "./messages.ts";
-import { emitInit, startTurn } from "./telling/beginning.ts";
+import { emitInit, emitTasks, startTurn } from "./emit_frames.ts";
 import { emitMirror, emitWithMirror } from "./mirror.ts";
 import { emitTaskEnds, emitWithoutOutcome } from "./lines/emit_lines.ts";
-import { emitTasks } from "./telling/saying.ts";
 import { emitTurnResult } from "./turns/turn_results.ts";
 import { Step } from "../step.ts";
 import { endAllShellCalls } from "./live/shell_output.ts";

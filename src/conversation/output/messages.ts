@@ -3,8 +3,9 @@ import type { ContentBlock, UserEntry } from "../../claude/transcript/entry.ts";
 import type { Frame, LifecycleFrame } from "../../claude/wire/frame.ts";
 import type { UserFrame } from "../../claude/wire/message_frames.ts";
 import { parseTaskNotification } from "../../claude/transcript/task_notification.ts";
-import { type FramesState, newUuid, NOT_NAMED, type OutputStep } from "./telling/frames_state.ts";
+import { type FramesState, NOT_NAMED, type OutputStep } from "./output_state.ts";
 import { askedBy } from "./frames/frame_context.ts";
+import { newUuid } from "./emit_frames.ts";
 
 /** Records a message of the caller, and emits that it is queued. One that is repeated is only printed again. */
 export function receiveMessage(step: OutputStep, message: Message): void {

@@ -1,5 +1,5 @@
 import { chained, chainOf, listOf } from "../../chain.ts";
-import type { FramesState, MirroredLine, OutputStep } from "./telling/frames_state.ts";
+import type { FramesState, MirroredLine, OutputStep } from "./output_state.ts";
 import { lineOf } from "../../claude/transcript/entry.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { TranscriptMirrorFrame } from "../../claude/wire/frame.ts";

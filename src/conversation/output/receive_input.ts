@@ -1,5 +1,5 @@
 import { chained } from "../../chain.ts";
-import { type ApiFault, type ApiRetry, type Input, isTurnFailure } from "../control/input.ts";
+import type { Input } from "../control/input.ts";
 import { type LateTerms, limitsOf } from "../control/session_options.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import { atHome } from "../../claude/transcript/moved_lines.ts";
@@ -8,27 +8,26 @@ import { emitWaitingTurns, isAheadOfSubagent, SUBAGENT_DELAY } from "./lines/wai
 import { earlyAnswer } from "./lines/line_order.ts";
 import { emitHeartbeats, emitLongShells, untilBeat, untilLong } from "./live/long_calls.ts";
 import { emitUpToUnstartedCall } from "./subagents/begun_calls.ts";
-import type { FramesState, OutputStep } from "./telling/frames_state.ts";
-import { noLines } from "./telling/kept_lines.ts";
+import type { FramesState, OutputEffect, OutputStep } from "./output_state.ts";
+import { noLines } from "./lines/kept_lines.ts";
 import { isJsonObject } from "../../json_object.ts";
 import {
   asOutputLine,
   outputCallsIn,
   renamedBlock,
 } from "../../claude/transcript/structured_output_tool.ts";
-import type { OutputEffect } from "./telling/known_shells.ts";
 import { emitCompactionStart, isMissingLines, recordCompactionHook } from "./lines/compaction.ts";
 import { emitLinesAfterCompaction, emitReadLines } from "./lines/emit_lines.ts";
 import { emitEarlyResults, isCostSettled, recordStop } from "./turns/turn_results.ts";
-import { emitInit } from "./telling/beginning.ts";
+import { emitInit } from "./emit_frames.ts";
 import { emitMirror, emitWithMirror, recordForMirror } from "./mirror.ts";
 import { receiveMessage } from "./messages.ts";
 import { emitLiveAnswers } from "./live/live_answers.ts";
-import { emitRetry } from "./live/stream_frames.ts";
-import { receiveRetry, receiveStreamPart } from "./live/exact_stream.ts";
+import { receiveStreamPart } from "./live/exact_stream.ts";
 import { receiveShell, receiveShellEnd, receiveShellOutput } from "./live/shell_output.ts";
 import { receiveTaskHook } from "./subagents/hooked_tasks.ts";
 import { receiveText, receiveToolBatch } from "./live/partial_messages.ts";
+import { emitMissedRetry, receiveApiRetry, recordFault } from "./api_retries.ts";
 
 /**
  * How long after the prompt's line `system/init` waits for the lines that describe the session. They come in a second; on a
@@ -392,76 +391,4 @@ function withOwnOutputTool(step: OutputStep, input: Input): Input {
     return { ...input, part: { ...part, event: { ...part.event, content_block: block } } };
   }
   return input;
-}
-
-/** How long Claude Code waits before its first retry, and at most, in milliseconds; each time twice as long. */
-const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 32_000;
-const SECOND_MS = 1000;
-
-/** After so many requests in a row for which the API has no room Claude Code asks the fallback model, or gives up. */
-const OVERLOADS = 3;
-
-/** Emits that a request is made again, unless that was emitted before the screen announced it. */
-function receiveApiRetry(step: OutputStep, retry: ApiRetry): void {
-  const { missed, exact, begun } = step.state;
-  forgetFault(step);
-  if (retry.attempt === missed) return;
-  if (exact !== undefined) {
-    receiveRetry(step, retry);
-    return;
-  }
-  const frames = step.capture(() => emitRetry(step, retry));
-  if (begun) step.emit(...frames);
-  else step.update({ early: [...step.state.early, ...frames] });
-}
-
-/** Records a request that has failed and may be made again; the requests of subagents are not printed. */
-function recordFault(step: OutputStep, fault: ApiFault): void {
-  const { tasks, fault: before } = step.state;
-  if (tasks.size > 0) return;
-  if (fault.attempt === (before?.attempt ?? 0) + 1) emitFault(step);
-  if (!isRetried(fault)) return;
-  step.update({ fault, missed: undefined });
-}
-
-/**
- * Emits a retry before the input that shows that it was made, an answer, if the screen has not announced it: a busy
- * machine may be too late to draw it.
- */
-function emitMissedRetry(step: OutputStep, input: Input): void {
-  if (step.state.fault === undefined) return;
-  switch (input.type) {
-    case "hook":
-      if (input.event === "MessageDisplay") emitFault(step);
-      else if (isTurnFailure(input.event, input.payload)) forgetFault(step);
-      return;
-    case "stream":
-      if (input.part.kind === "event") emitFault(step);
-      return;
-    case "transcript":
-      if (input.entry.type !== "assistant") return;
-      if (input.entry.isApiErrorMessage) forgetFault(step);
-      else emitFault(step);
-  }
-}
-
-/** Emits that the last failed request was made again. */
-function emitFault(step: OutputStep): void {
-  const { fault } = step.state;
-  if (fault === undefined) return;
-  const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (fault.attempt - 1), LONGEST_DELAY_MS);
-  receiveApiRetry(step, { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS });
-  step.update({ missed: fault.attempt });
-}
-
-function forgetFault(step: OutputStep): void {
-  step.update({ fault: undefined, missed: undefined });
-}
-
-/** Whether such a request is made again: nothing was wrong with it, and no other model is asked in the place of its own. */
-function isRetried({ attempt, maxRetries, status }: ApiFault): boolean {
-  if (status === 529) return attempt <= maxRetries && attempt < OVERLOADS;
-  return attempt <= maxRetries &&
-    (status === null || status === 408 || status === 409 || status === 429 || status >= 500);
 }

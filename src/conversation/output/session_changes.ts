@@ -1,8 +1,8 @@
 import type { CallDecision } from "../control/effect.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import type { ControlResponse } from "../../claude/wire/control.ts";
-import { newUuid, type OutputStep } from "./telling/frames_state.ts";
-import { emitSystemFrame, emitTasks } from "./telling/saying.ts";
+import type { OutputStep } from "./output_state.ts";
+import { emitSystemFrame, emitTasks, newUuid } from "./emit_frames.ts";
 import { stopNotice } from "./frames/hook_frames.ts";
 import { systemFrame } from "./frames/frame_context.ts";
 import { stopTask } from "./frames/task_ends.ts";

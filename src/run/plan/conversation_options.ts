@@ -3,7 +3,7 @@ import { OUTPUT_SERVER, toolPrefix } from "../../claude/transcript/structured_ou
 import type { Limits, SessionOptions } from "../../conversation/control/session_options.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import type { ReportOptions } from "../../conversation/output/result/verdict.ts";
-import type { FramesOptions } from "../../conversation/output/telling/frames_options.ts";
+import type { FramesOptions } from "../../conversation/output/output_options.ts";
 import type { PromptTool } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";

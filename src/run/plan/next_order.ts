@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import type { ChildChanges, Ending } from "../../conversation/control/effect.ts";
-import type { ToldBefore } from "../../conversation/output/telling/frames_options.ts";
+import type { ToldBefore } from "../../conversation/output/output_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { applyArgumentChanges } from "../../sandbox/child/changed_arguments.ts";
 import type { RunOrder } from "./run_order.ts";

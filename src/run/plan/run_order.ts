@@ -2,7 +2,7 @@ import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import type { ChildChanges } from "../../conversation/control/effect.ts";
 import type { CallbackHook } from "../../conversation/protocol/caller_options.ts";
-import type { FramesOptions } from "../../conversation/output/telling/frames_options.ts";
+import type { FramesOptions } from "../../conversation/output/output_options.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 

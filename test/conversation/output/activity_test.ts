@@ -4,10 +4,7 @@ import {
   framesWithActivity,
   isAnswered,
 } from "../../../src/conversation/output/activity.ts";
-import {
-  type FramesState,
-  startFrames,
-} from "../../../src/conversation/output/telling/frames_state.ts";
+import { type FramesState, startFrames } from "../../../src/conversation/output/output_state.ts";
 import { toldBy } from "../../../src/conversation/output/turns/conversation_cost.ts";
 import { isJsonObject } from "../../../src/json_object.ts";
 import type { Question } from "../../../src/conversation/protocol/questions/question.ts";

@@ -6,10 +6,7 @@ import {
   emitReloadedCommands,
   recordCommands,
 } from "../../../src/conversation/output/session_changes.ts";
-import {
-  type FramesState,
-  startFrames,
-} from "../../../src/conversation/output/telling/frames_state.ts";
+import { type FramesState, startFrames } from "../../../src/conversation/output/output_state.ts";
 import { toldBy } from "../../../src/conversation/output/turns/conversation_cost.ts";
 import type { Exit } from "../../../src/conversation/control/input.ts";
 import { lineOf } from "../../../src/claude/transcript/entry.ts";

@@ -7,8 +7,8 @@ import {
   forgetFirsts,
   hearFirsts,
   NOTHING_HEARD,
-} from "../../../src/conversation/output/telling/heard_firsts.ts";
-import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
+} from "../../../src/conversation/output/live/answer_state.ts";
+import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
 import type { StreamedPart } from "../../../src/conversation/control/input.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type {

@@ -7,7 +7,7 @@ import {
   hookRemarks,
   withCallbacks,
 } from "../../../src/conversation/output/frames/hook_frames.ts";
-import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
+import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
 import { OUTPUT_REMINDER } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { attached, call, entryOf, type Line, prompt, REQUEST, result, text } from "./lines.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { anyCharacter } from "../../any_character.ts";
-import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
+import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type { AssistantFrame, StreamEventFrame } from "../../../src/claude/wire/message_frames.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";

@@ -12,12 +12,12 @@ import {
   recordEnding,
 } from "../../../src/conversation/output/end_conversation.ts";
 import { receiveInput } from "../../../src/conversation/output/receive_input.ts";
-import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
+import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
 import {
   type FramesState,
   type OutputStep,
   startFrames,
-} from "../../../src/conversation/output/telling/frames_state.ts";
+} from "../../../src/conversation/output/output_state.ts";
 import type { ReportOptions } from "../../../src/conversation/output/result/verdict.ts";
 import { emitTurnResult } from "../../../src/conversation/output/turns/turn_results.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { FramesOptions } from "../../../src/conversation/output/telling/frames_options.ts";
+import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
 import { CLOSED, message } from "../control/caller_inputs.ts";
 import { BUSY, COST, IDLE, REACHABLE, stop, submit } from "../control/inputs.ts";
 import {

@@ -9,11 +9,8 @@ import {
   subagentStats,
   withTurns,
 } from "../../../src/conversation/output/result/turn_totals.ts";
-import type {
-  FramesOptions,
-  ToldBefore,
-} from "../../../src/conversation/output/telling/frames_options.ts";
-import { startFrames } from "../../../src/conversation/output/telling/frames_state.ts";
+import type { FramesOptions, ToldBefore } from "../../../src/conversation/output/output_options.ts";
+import { startFrames } from "../../../src/conversation/output/output_state.ts";
 import {
   costNote,
   type CostState,

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { ToldBefore } from "../../../src/conversation/output/telling/frames_options.ts";
+import type { ToldBefore } from "../../../src/conversation/output/output_options.ts";
 import { gatePrompt, LONGEST_SOCKET_PROMPT } from "../../../src/run/facts/gate_prompt.ts";
 import { createMessageJudge } from "../../../src/run/facts/judge_message.ts";
 import { tracesSpans } from "../../../src/run/plan/api_variables.ts";

@@ -8,15 +8,14 @@ import {
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
 import { triggerOf } from "../frames/frames_of_entry.ts";
-import type { Compaction, FramesState, OutputStep } from "../telling/frames_state.ts";
-import { FEWEST_ANSWERS } from "../telling/kept_lines.ts";
+import type { Compaction, FramesState, OutputStep } from "../output_state.ts";
+import { FEWEST_ANSWERS } from "./kept_lines.ts";
 import { printSentence } from "../result/api_failure.ts";
 import { systemFrame } from "../frames/frame_context.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { asText } from "../../../json_object.ts";
 import { withCallbacks } from "../frames/hook_frames.ts";
-import { emitAfterInit, emitImmediately } from "../telling/saying.ts";
-import { startTurn } from "../telling/beginning.ts";
+import { emitAfterInit, emitImmediately, startTurn } from "../emit_frames.ts";
 
 /** The error of a compaction that makes no request. The child writes this word nowhere. */
 const NO_REQUEST = "too_few_groups";

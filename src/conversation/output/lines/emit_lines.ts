@@ -12,12 +12,7 @@ import {
 } from "./line_order.ts";
 import { isSame, placeOf, splitLifecycle, takeMessage, takeScheduledPrompt } from "../messages.ts";
 import { runTurns } from "../turns/run_turns.ts";
-import {
-  type FramesState,
-  holdsLines,
-  type OutputStep,
-  type TurnEnd,
-} from "../telling/frames_state.ts";
+import { type FramesState, holdsLines, type OutputStep, type TurnEnd } from "../output_state.ts";
 import { chained, chainOf, listOf } from "../../../chain.ts";
 import { isTextOf, type Message } from "../../control/message.ts";
 import {
@@ -34,7 +29,7 @@ import { lineId } from "../../../claude/transcript/entry_order.ts";
 import { isJoinedEnd } from "../../../claude/transcript/turn.ts";
 import { notificationIn } from "../../../claude/transcript/task_notification.ts";
 import { emitEarlyResults, emitTurnResult } from "../turns/turn_results.ts";
-import { emitInit, startTurn } from "../telling/beginning.ts";
+import { emitInit, startTurn } from "../emit_frames.ts";
 import { emitPlainLine } from "./line_frames.ts";
 import { emitSubagentLine } from "../subagents/subagent_lines.ts";
 

@@ -1,5 +1,5 @@
 import { hookEndIn, hookFrames, isAhead, isHookTold } from "../frames/hook_frames.ts";
-import { type FramesState, isUnderWay, type OutputStep } from "../telling/frames_state.ts";
+import { type FramesState, isUnderWay, type OutputStep } from "../output_state.ts";
 import { asText } from "../../../json_object.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type Entry,
   isPrompt,
 } from "../../../claude/transcript/entry.ts";
-import { emitAfterInit, emitImmediately } from "../telling/saying.ts";
+import { emitAfterInit, emitImmediately } from "../emit_frames.ts";
 
 /**
  * Puts the ends of hooks where `claude -p` tells them: of those that were run for a call before its result and all that

@@ -3,8 +3,8 @@ import { hookRemarks } from "../frames/hook_frames.ts";
 import { updateTasks } from "../frames/task_ends.ts";
 import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
 import { endTurn } from "../turns/turn_results.ts";
-import type { FramesState, OutputStep } from "../telling/frames_state.ts";
-import { withKept } from "../telling/kept_lines.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
+import { withKept } from "./kept_lines.ts";
 import { listOf } from "../../../chain.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import {
@@ -29,9 +29,8 @@ import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { claudeCommands } from "../../control/prompt/claude_commands.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
 import type { JsonObject } from "../../../json_object.ts";
-import { emitAfterInit, emitImmediately, emitTasks } from "../telling/saying.ts";
+import { emitAfterInit, emitImmediately, emitInit, emitTasks } from "../emit_frames.ts";
 import { emitHookEnd } from "./hook_ends.ts";
-import { emitInit } from "../telling/beginning.ts";
 import { emitPlanMode, emitTitle } from "../session_changes.ts";
 import { emitTypedCompaction } from "./compaction.ts";
 import {

@@ -1,4 +1,4 @@
-import { type FramesState, isUnderWay } from "../telling/frames_state.ts";
+import { type FramesState, isUnderWay } from "../output_state.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { listOf } from "../../../chain.ts";
 import type { Subagent, SubagentLine } from "../../control/input.ts";

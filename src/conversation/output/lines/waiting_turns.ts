@@ -1,7 +1,7 @@
 import { typedSkills } from "../subagents/forked_skills.ts";
 import { noticeIn } from "./line_order.ts";
 import { chainOf, listOf } from "../../../chain.ts";
-import type { FramesState, OutputStep, TurnEnd } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep, TurnEnd } from "../output_state.ts";
 import { skillIn } from "../subagents/typed_skill.ts";
 import { commandOutput, isWords } from "../../../claude/transcript/special_entries.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";

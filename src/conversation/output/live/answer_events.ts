@@ -1,12 +1,7 @@
-import { emitInit } from "../telling/beginning.ts";
+import { emitInit, newUuid } from "../emit_frames.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
-import { type FramesState, newUuid, type OutputStep } from "../telling/frames_state.ts";
-import {
-  NO_PARTS,
-  type OpenAnswer,
-  type PartialState,
-  takeText,
-} from "../telling/partial_state.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
+import { NO_PARTS, type OpenAnswer, type PartialState, takeText } from "./answer_state.ts";
 import {
   emitRequestStatus,
   emitStreamBreak,

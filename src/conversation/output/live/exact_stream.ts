@@ -3,17 +3,17 @@ import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry
 import { isJsonObject } from "../../../json_object.ts";
 import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
-import { emitInit } from "../telling/beginning.ts";
+import { emitAfterInit, emitInit } from "../emit_frames.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import {
   type ExactState,
   type HeardPart,
+  hearFirsts,
   NO_STREAM,
   type StreamedAnswer,
   type StreamPart,
-} from "../telling/exact_state.ts";
-import type { FramesState, OutputStep } from "../telling/frames_state.ts";
-import { hearFirsts } from "../telling/heard_firsts.ts";
+} from "./answer_state.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
 import { replacesAnswer } from "./partial_messages.ts";
 import {
   emitRequestStatus,
@@ -25,7 +25,6 @@ import {
   recordStreamed,
 } from "./stream_frames.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
-import { emitAfterInit } from "../telling/saying.ts";
 import { askedBy, systemFrame } from "../frames/frame_context.ts";
 
 /** Receives a part of the API's stream, from the relay. */

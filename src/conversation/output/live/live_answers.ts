@@ -2,8 +2,8 @@ import * as exact from "./exact_stream.ts";
 import * as partial from "./partial_messages.ts";
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
-import type { FramesState, OutputStep } from "../telling/frames_state.ts";
-import { emitAfterInit } from "../telling/saying.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
+import { emitAfterInit } from "../emit_frames.ts";
 
 // Answers that are being written are known from the API's stream (`exact`), which a relay observes, or from MessageDisplay
 // hooks (`partial`); where the caller wants no partial messages, from the lines of the transcript alone.

@@ -1,10 +1,8 @@
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
-import { type FramesState, newUuid, type OutputStep } from "../telling/frames_state.ts";
-import type { OpenCall } from "../telling/open_call.ts";
+import type { FramesState, OpenCall, OutputStep, WaitedShell } from "../output_state.ts";
 import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
-import type { WaitedShell } from "../telling/known_shells.ts";
-import { emitTasks } from "../telling/saying.ts";
+import { emitTasks, newUuid } from "../emit_frames.ts";
 import { startTask } from "../frames/tasks.ts";
 
 /** How often `claude -p` prints `tool_progress` for a call that is still running, in milliseconds. */

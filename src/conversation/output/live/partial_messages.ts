@@ -1,7 +1,7 @@
-import { emitInit } from "../telling/beginning.ts";
+import { emitAfterInit, emitInit } from "../emit_frames.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
-import type { FramesState, OutputStep } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
 import {
   batchedCalls,
   displayedPiece,
@@ -9,7 +9,7 @@ import {
   type OpenAnswer,
   takeText,
   withPiece,
-} from "../telling/partial_state.ts";
+} from "./answer_state.ts";
 import {
   areSameText,
   breakOffAnswer,
@@ -25,7 +25,6 @@ import {
   updatePartial,
 } from "./answer_events.ts";
 import { emitRequestStatus, forgetRequest, holdsOutputResult } from "./stream_frames.ts";
-import { emitAfterInit } from "../telling/saying.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { AssistantEntry, ContentBlock, UserEntry } from "../../../claude/transcript/entry.ts";
 import type { AssistantFrame } from "../../../claude/wire/message_frames.ts";

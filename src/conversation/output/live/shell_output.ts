@@ -10,9 +10,15 @@ import {
   parseTaskNotification,
 } from "../../../claude/transcript/task_notification.ts";
 import { systemFrame } from "../frames/frame_context.ts";
-import type { FramesState, OutputStep } from "../telling/frames_state.ts";
-import type { SeenShell, ShellCall, ShellOrder, ShellText } from "../telling/known_shells.ts";
-import { emitAfterInit } from "../telling/saying.ts";
+import type {
+  FramesState,
+  OutputStep,
+  SeenShell,
+  ShellCall,
+  ShellOrder,
+  ShellText,
+} from "../output_state.ts";
+import { emitAfterInit } from "../emit_frames.ts";
 
 /** How many characters of two texts have to be the same where Claude Code may have cut one, in UTF-16 units. */
 const COMPARED = 20_000;

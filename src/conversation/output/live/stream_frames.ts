@@ -1,7 +1,7 @@
 import { askedBy, systemFrame } from "../frames/frame_context.ts";
-import { type FramesState, newUuid, type OutputStep } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
 import type { ApiRetry } from "../../control/input.ts";
-import { emitAfterInit } from "../telling/saying.ts";
+import { emitAfterInit, newUuid } from "../emit_frames.ts";
 import type { StreamEvent, StreamEventFrame } from "../../../claude/wire/message_frames.ts";
 import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";

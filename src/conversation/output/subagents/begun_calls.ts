@@ -1,7 +1,7 @@
 import { calledSubagent } from "./hooked_tasks.ts";
 import { isLater } from "../lines/line_order.ts";
 import { chainOf, listOf } from "../../../chain.ts";
-import type { FramesState, OutputStep } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
 import type { Entry } from "../../../claude/transcript/entry.ts";
 import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText } from "../../../json_object.ts";

@@ -1,4 +1,4 @@
-import type { FramesState, OutputStep } from "../telling/frames_state.ts";
+import type { FramesState, OutputStep } from "../output_state.ts";
 import type { SubagentLine } from "../../control/input.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";

@@ -1,12 +1,7 @@
 import { endCall } from "../frames/task_ends.ts";
 import { startTask, type Task } from "../frames/tasks.ts";
-import {
-  type FramesState,
-  type HookedTask,
-  knownCall,
-  type OutputStep,
-} from "../telling/frames_state.ts";
-import { emitTasks } from "../telling/saying.ts";
+import { type FramesState, type HookedTask, knownCall, type OutputStep } from "../output_state.ts";
+import { emitTasks } from "../emit_frames.ts";
 import { listOf } from "../../../chain.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { isJsonObject } from "../../../json_object.ts";

@@ -19,14 +19,9 @@ import {
 } from "./forked_skills.ts";
 import { endCompleteAnswer } from "../live/live_answers.ts";
 import { endReturnedShellCalls, recordShellCalls } from "../live/shell_output.ts";
-import {
-  type ForkedSkill,
-  type FramesState,
-  knownCall,
-  type OutputStep,
-} from "../telling/frames_state.ts";
+import { type ForkedSkill, type FramesState, knownCall, type OutputStep } from "../output_state.ts";
 import { chained } from "../../../chain.ts";
-import { emitAfterInit, emitTasks } from "../telling/saying.ts";
+import { emitAfterInit, emitTasks } from "../emit_frames.ts";
 import type { SubagentLine } from "../../control/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";

@@ -1,12 +1,12 @@
 import { mergedUsage, modelUsageOf, withoutNoise } from "../result/model_usage.ts";
 import { spawnedIn, type TurnTotals } from "../result/turn_totals.ts";
-import { describedModel } from "../telling/beginning.ts";
-import type { FramesState } from "../telling/frames_state.ts";
+import { describedModel } from "../emit_frames.ts";
+import type { FramesState } from "../output_state.ts";
 import { type Cost, costOfEntries, type Spent } from "../../../claude/transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
 import type { Message } from "../../control/message.ts";
-import type { ToldBefore } from "../telling/frames_options.ts";
+import type { ToldBefore } from "../output_options.ts";
 
 /**
  * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has

@@ -5,7 +5,7 @@ import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { Outcome } from "../../../claude/wire/outcome.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "../result/verdict.ts";
-import type { FramesState } from "../telling/frames_state.ts";
+import type { FramesState } from "../output_state.ts";
 import type { DueEnd, DueTurns } from "./run_turns.ts";
 
 /**

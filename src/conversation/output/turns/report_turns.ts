@@ -23,13 +23,8 @@ import {
 } from "../result/verdict.ts";
 import { type ResultFacts, resultFrame, sentAt, timesToFirst } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";
-import {
-  type FramesState,
-  newUuid,
-  type OutputStep,
-  type TurnEnd,
-} from "../telling/frames_state.ts";
-import { firstTimes, forgetFirsts } from "../telling/heard_firsts.ts";
+import type { FramesState, OutputStep, TurnEnd } from "../output_state.ts";
+import { firstTimes, forgetFirsts } from "../live/answer_state.ts";
 import {
   type ChildEnd,
   type DueEnd,
@@ -41,6 +36,7 @@ import {
 } from "./run_turns.ts";
 import { judgedTurn } from "./judge_turn.ts";
 import type { Exit } from "../../control/input.ts";
+import { newUuid } from "../emit_frames.ts";
 
 /** An end with all that is known of it. */
 interface KnownEnd extends DueEnd, SpentByEnd {

@@ -7,12 +7,7 @@ import {
   type TurnTotals,
   withTurns,
 } from "../result/turn_totals.ts";
-import {
-  type FramesState,
-  knownCall,
-  type OutputStep,
-  type TurnEnd,
-} from "../telling/frames_state.ts";
+import { type FramesState, knownCall, type OutputStep, type TurnEnd } from "../output_state.ts";
 import type { ChildRemains, Exit } from "../../control/input.ts";
 import type { Message } from "../../control/message.ts";
 import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";

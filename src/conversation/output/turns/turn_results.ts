@@ -5,22 +5,21 @@ import {
   splitLifecycle,
   takeMessage,
 } from "../messages.ts";
-import { describedModel, emitInit, startTurn } from "../telling/beginning.ts";
+import { describedModel, emitInit, emitSystemFrame, newUuid, startTurn } from "../emit_frames.ts";
 import {
   type FramesState,
-  newUuid,
   type OutputStep,
   startFrames,
   type TurnEnd,
   type TurnStop,
-} from "../telling/frames_state.ts";
+} from "../output_state.ts";
 import { reportTurns } from "./report_turns.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { SettledMessage } from "../../control/message.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
-import { noLines } from "../telling/kept_lines.ts";
+import { noLines } from "../lines/kept_lines.ts";
 import { costSoFar, outputLimits, sessionUsage } from "./conversation_cost.ts";
 import {
   forgetReported,
@@ -31,9 +30,8 @@ import {
   sumOf,
 } from "./run_turns.ts";
 import type { Report, ReportOptions } from "../result/verdict.ts";
-import type { FramesOptions } from "../telling/frames_options.ts";
+import type { FramesOptions } from "../output_options.ts";
 import { emitCommands, emitTitle } from "../session_changes.ts";
-import { emitSystemFrame } from "../telling/saying.ts";
 import { Step } from "../../step.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { backgroundTasksOf, isShellsOnly } from "../../control/background_wait.ts";

@@ -2,10 +2,7 @@ import { z } from "zod/mini";
 import { factsSchema } from "../../../claude/versions/facts_schema.ts";
 import type { CastHeader } from "../cassette_format.ts";
 import type { ConversationOptions } from "../../../conversation/output/conversation.ts";
-import type {
-  FramesOptions,
-  ToldBefore,
-} from "../../../conversation/output/telling/frames_options.ts";
+import type { FramesOptions, ToldBefore } from "../../../conversation/output/output_options.ts";
 import type { ReportOptions } from "../../../conversation/output/result/verdict.ts";
 import type { SubagentStats } from "../../../conversation/output/result/turn_totals.ts";
 import type { CallerOptions } from "../../../conversation/protocol/caller_options.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { Cast, CastEvent } from "../../../../src/recording/cassette/cassette_format.ts";
-import type { FramesOptions } from "../../../../src/conversation/output/telling/frames_options.ts";
+import type { FramesOptions } from "../../../../src/conversation/output/output_options.ts";
 import { forEachObject } from "../../../../src/claude/versions/profile_index.ts";
 import {
   NO_SUBAGENTS,

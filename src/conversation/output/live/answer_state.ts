@@ -1,6 +1,15 @@
 import { isJsonObject } from "../../../json_object.ts";
-import type { HookPayload } from "../../control/input.ts";
+import type {
+  ApiRetry,
+  HeardLimits,
+  HookPayload,
+  Input,
+  RequestOffer,
+  StreamedPart,
+} from "../../control/input.ts";
 import type { AssistantEntry } from "../../../claude/transcript/entry.ts";
+import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
+import type { StreamTimes } from "../result/result_frame.ts";
 
 /** What MessageDisplay hooks have told of a message, as far as it waits for something. */
 interface DisplayedMessage {
@@ -131,4 +140,121 @@ export function takeText(
     pieces.delete(next++);
   }
   return { message: texts.length === 0 ? message : { ...message, pieces, next }, texts };
+}
+
+/** What has to be remembered to say answers event by event, as the API streams them. */
+export interface ExactState {
+  /** What has been heard and waits for what the transcript has to tell before it, the oldest first. */
+  readonly waiting: readonly HeardPart[];
+  /** When the requests under way were made, in milliseconds from the start of the child. */
+  readonly askedAt: ReadonlyMap<number, number>;
+  /** The answer that is being told. */
+  readonly open?: StreamedAnswer;
+  /** What the API says of limits with answers to the last requests. */
+  readonly limits: ReadonlyMap<number, HeardLimits>;
+  /** By what other limits than those that were told last are known; absent where none were told. */
+  readonly toldLimits?: string | undefined;
+  /** The calls of the last answer that have not returned: until then the model is not asked again. */
+  readonly calls: ReadonlySet<string>;
+  /** Whether the model has been told something since its last answer. */
+  readonly fresh: boolean;
+  /** How much has been thought in the block under way, in tokens. */
+  readonly thought: number;
+  /** What the first request offered the model. */
+  readonly offer?: RequestOffer;
+  /** When the first answer since the last result came. */
+  readonly times?: StreamTimes | undefined;
+}
+
+/** A part of a stream, and when it was heard. */
+export interface StreamPart {
+  readonly at: number;
+  readonly request: number;
+  readonly part: Exclude<StreamedPart, { readonly kind: "limits" }>;
+}
+
+/** The same, or that the last request is made again. */
+export type HeardPart = StreamPart | { readonly retry: ApiRetry };
+
+/** An answer whose beginning has been told. */
+export interface StreamedAnswer {
+  readonly request: number;
+  /** The API's id. */
+  readonly id: string;
+  /** How many blocks have begun and ended in the stream, and how many lines of it have been told. */
+  readonly begun: number;
+  readonly ended: number;
+  readonly shown: number;
+  /** The end of the last block and what follows it: the frames of the answer come before. */
+  readonly tail: readonly StreamEvent[];
+  /** The call with which it gives a structured answer. */
+  readonly output?: string;
+  /** Set once the stream is over, in whichever way. */
+  readonly over?: "whole" | "broken";
+}
+
+/** Nothing has been heard yet. */
+export const NO_STREAM: ExactState = {
+  waiting: [],
+  askedAt: new Map(),
+  limits: new Map(),
+  calls: new Set(),
+  fresh: true,
+  thought: 0,
+};
+
+/** What is remembered of the API's stream where answers are not told by it. */
+export interface HeardFirsts {
+  /** What the first request offered the model. */
+  readonly offer?: RequestOffer;
+  /** When requests were made, and when the first of their answers came, in milliseconds from the start of the child. */
+  readonly requests: ReadonlyMap<number, HeardRequest>;
+}
+
+/** A request, and what has come of it. */
+type HeardRequest = Pick<StreamTimes, "askedAt"> & Partial<StreamTimes>;
+
+/** Nothing has been heard yet. */
+export const NOTHING_HEARD: HeardFirsts = { requests: new Map() };
+
+/** Takes a part of the API's stream; most change nothing. */
+export function hearFirsts(
+  heard: HeardFirsts,
+  { at, request, part }: Extract<Input, { readonly type: "stream" }>,
+): HeardFirsts {
+  if (part.kind === "request") {
+    const { offer = heard.offer } = part;
+    return {
+      ...(offer === undefined ? {} : { offer }),
+      requests: new Map(heard.requests).set(request, { askedAt: at }),
+    };
+  }
+  const before = heard.requests.get(request);
+  if (part.kind !== "event" || before === undefined) return heard;
+  const key = MOMENTS.get(part.event["type"]);
+  if (key === undefined || before[key] !== undefined) return heard;
+  const requests = new Map(heard.requests).set(request, { ...before, [key]: at });
+  return { ...heard, requests };
+}
+
+const MOMENTS: ReadonlyMap<unknown, Exclude<keyof StreamTimes, "askedAt">> = new Map(
+  [
+    ["message_start", "begunAt"],
+    ["content_block_start", "contentAt"],
+    ["content_block_stop", "wholeAt"],
+  ],
+);
+
+/** The times of the first answer to what was asked since a moment. */
+export function firstTimes({ requests }: HeardFirsts, since: number): StreamTimes | undefined {
+  for (const { begunAt, ...times } of requests.values()) {
+    if (times.askedAt >= since && begunAt !== undefined) return { ...times, begunAt };
+  }
+  return undefined;
+}
+
+/** Forgets what was asked before a moment. */
+export function forgetFirsts(heard: HeardFirsts, before: number): HeardFirsts {
+  const requests = [...heard.requests].filter(([, { askedAt }]) => askedAt >= before);
+  return { ...heard, requests: new Map(requests) };
 }

@@ -1,27 +1,30 @@
-import type { ToolUse } from "../../../claude/transcript/turn.ts";
-import type { Frame } from "../../../claude/wire/frame.ts";
-import type { Report, ReportOptions } from "../result/verdict.ts";
-import type { Activity, FramesOptions } from "./frames_options.ts";
-import { type GrowingMap, growingMap } from "../../../growing_map.ts";
-import { type ExactState, NO_STREAM } from "./exact_state.ts";
-import { type HeardFirsts, NOTHING_HEARD } from "./heard_firsts.ts";
-import { type KeptLines, noLines } from "./kept_lines.ts";
-import { NO_PARTS, type PartialState } from "./partial_state.ts";
-import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";
-import type { Message } from "../../control/message.ts";
-import type { ApiFault, SubagentLine } from "../../control/input.ts";
-import type { Cost, Spent } from "../../../claude/transcript/cost.ts";
-import type { KnownLimits } from "../../../claude/wire/claude_limits.ts";
-import type { JsonObject } from "../../../json_object.ts";
-import type { FastMode } from "../frames/init_frame.ts";
-import type { Chain } from "../../../chain.ts";
-import type { CallDecision, Ending } from "../../control/effect.ts";
-import type { OpenCall } from "./open_call.ts";
-import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
-import type { SubagentStats } from "../result/turn_totals.ts";
-import { Step } from "../../step.ts";
-import type { Task, Tasks } from "../frames/tasks.ts";
-import type { CallEnd } from "../frames/task_ends.ts";
+import type { ToolUse } from "../../claude/transcript/turn.ts";
+import type { Frame } from "../../claude/wire/frame.ts";
+import type { Report, ReportOptions } from "./result/verdict.ts";
+import type { Activity, FramesOptions } from "./output_options.ts";
+import { type GrowingMap, growingMap } from "../../growing_map.ts";
+import {
+  type ExactState,
+  type HeardFirsts,
+  NO_PARTS,
+  NO_STREAM,
+  NOTHING_HEARD,
+  type PartialState,
+} from "./live/answer_state.ts";
+import { type KeptLines, noLines } from "./lines/kept_lines.ts";
+import type { Message } from "../control/message.ts";
+import type { ApiFault, SubagentLine } from "../control/input.ts";
+import type { Cost, Spent } from "../../claude/transcript/cost.ts";
+import type { KnownLimits } from "../../claude/wire/claude_limits.ts";
+import type { JsonObject } from "../../json_object.ts";
+import type { FastMode } from "./frames/init_frame.ts";
+import type { Chain } from "../../chain.ts";
+import type { CallDecision, Effect, Ending } from "../control/effect.ts";
+import type { Entry, UserEntry } from "../../claude/transcript/entry.ts";
+import type { SubagentStats } from "./result/turn_totals.ts";
+import type { Step } from "../step.ts";
+import type { Task, Tasks } from "./frames/tasks.ts";
+import type { CallEnd } from "./frames/task_ends.ts";
 
 /** Everything that has to be remembered to say what comes next, each of something else. */
 export interface FramesState
@@ -131,56 +134,6 @@ export function holdsLines({ own, subagents }: FramesState): boolean {
 /** A call that has not returned, or has started a subagent. */
 export function knownCall({ toolUses, agentCalls }: FramesState, id: string): ToolUse | undefined {
   return toolUses.get(id) ?? agentCalls.get(id);
-}
-
-/** Notes that an answer is told as it is written. */
-export function withStreamed(state: FramesState, id: string): FramesState {
-  const { streamed = [] } = state;
-  return id === "" || streamed.includes(id) ? state : { ...state, streamed: [...streamed, id] };
-}
-
-/**
- * Makes the id of a frame: a UUID of version 4. It follows from the seed and from how many were made before, so the same
- * run replayed has the same ids. They are names, not secrets.
- */
-export function newUuid(step: OutputStep): string {
-  const { options: { seed }, ids } = step.state;
-  step.update({ ids: ids + 1 });
-  const [a = 0, b = 0, c = 0, d = 0] = mixed(wordsOf(seed), ids + 1);
-  const [first, second, third, fourth] = [
-    hexOf(a),
-    hexOf(b & 0xffff0fff | 0x4000),
-    hexOf(c & 0x3fffffff | 0x80000000),
-    hexOf(d),
-  ];
-  return `${first}-${second.slice(0, 4)}-${second.slice(4)}-${third.slice(0, 4)}-${
-    third.slice(4)
-  }${fourth}`;
-}
-
-function wordsOf(seed: string): readonly number[] {
-  const digits = seed.replaceAll("-", "");
-  return [0, 8, 16, 24].map((at) => Number.parseInt(digits.slice(at, at + 8), 16) || 0);
-}
-
-function hexOf(word: number): string {
-  return (word >>> 0).toString(16).padStart(8, "0");
-}
-
-/** Four words that differ in about half of their bits from those of any other count. */
-function mixed(words: readonly number[], count: number): readonly number[] {
-  let carried = count;
-  const once = words.map((word, place) => carried = avalanche(word ^ carried ^ place * 0x9e3779b9));
-  return once.map((word) => carried = avalanche(word ^ carried));
-}
-
-/** The finaliser of MurmurHash3: every bit of a word touches every other. */
-function avalanche(word: number): number {
-  let mixing = word ^ word >>> 16;
-  mixing = Math.imul(mixing, 0x85ebca6b);
-  mixing ^= mixing >>> 13;
-  mixing = Math.imul(mixing, 0xc2b2ae35);
-  return (mixing ^ mixing >>> 16) >>> 0;
 }
 
 /** What is remembered of shells. */
@@ -404,7 +357,7 @@ export interface TurnEnd {
 }
 
 /** A turn whose result has been told ahead of its lines, which a busy machine may have written seconds later. */
-export interface ToldAhead {
+interface ToldAhead {
   /** Its messages whose lines have not been read. */
   readonly messages: readonly Message[];
   /** When its end was told, in milliseconds since the epoch: what is written later is of another turn. */
@@ -447,4 +400,64 @@ interface TurnMemory {
   readonly locals: number;
   /** What became of turns since it was asked for last. */
   readonly reports: readonly Report[];
+}
+
+/** A shell in the foreground of the turn. */
+export interface WaitedShell {
+  /** When it was started, in milliseconds since the epoch; as long as that is not known, when it was called. */
+  readonly since: number;
+  readonly description: string;
+  /** The id of its task, once that has been told. */
+  readonly task?: string;
+}
+
+/** A call of the tool Bash that has not been told to be over. */
+export interface ShellCall {
+  readonly command: string;
+  /** The shell that carries it out, once that is known. */
+  readonly shell?: string;
+  /** Whether the turn goes on without waiting for it. */
+  readonly background?: true;
+  /** Whether it has returned, or ended in the background, and only the rest of its output is awaited. */
+  readonly returned?: true;
+}
+
+/** What a shell has written, to one of its streams where that is known. */
+export interface ShellText {
+  readonly text: string;
+  readonly stream?: "stdout" | "stderr";
+}
+
+/** A shell of the tool Bash, as it was seen to run. */
+export interface SeenShell {
+  /** What its process carried out; absent for one that was gone too soon. */
+  readonly command?: string;
+  /** Whether it was seen to run for some time. */
+  readonly running: boolean;
+  /** Whether it is known whose it is: then what it writes is told. */
+  readonly called: boolean;
+  /** What it has written and nobody has been told. */
+  readonly untold: readonly ShellText[];
+  /** Whether that is all it wrote. */
+  readonly over: boolean;
+}
+
+/** What the output waits for, or wants to know. */
+export type OutputEffect = Extract<Effect, { readonly type: "deadline" | "list-shells" }>;
+
+/** What is to be done about a shell, or noted of it. */
+export type ShellOrder = Extract<
+  Effect,
+  { readonly type: "follow-shell" | "leave-shell" | "trace" }
+>;
+
+/** A call that has not returned. */
+export interface OpenCall {
+  readonly name: string;
+  /** Since when it is at work, in milliseconds since the epoch; absent where it waits. */
+  readonly since?: number;
+  /** Whether it waits for a permission. */
+  readonly asked?: true;
+  /** How often it has been told. */
+  readonly beats: number;
 }

@@ -1,9 +1,9 @@
-import type { ProfileFacts } from "../../../claude/versions/profile_index.ts";
-import type { Cost, Spent } from "../../../claude/transcript/cost.ts";
-import type { JsonObject } from "../../../json_object.ts";
-import type { Homes } from "../../../claude/transcript/moved_lines.ts";
-import type { FastModeAsked } from "../frames/init_frame.ts";
-import type { SubagentStats } from "../result/turn_totals.ts";
+import type { ProfileFacts } from "../../claude/versions/profile_index.ts";
+import type { Cost, Spent } from "../../claude/transcript/cost.ts";
+import type { JsonObject } from "../../json_object.ts";
+import type { Homes } from "../../claude/transcript/moved_lines.ts";
+import type { FastModeAsked } from "./frames/init_frame.ts";
+import type { SubagentStats } from "./result/turn_totals.ts";
 
 /** What is known of a run before its child has said anything. */
 export interface FramesOptions {
