@@ -8,7 +8,7 @@ import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 const SYNTHETIC_MODEL = "<synthetic>";
 
-/** What the API reports; the rest of a transcript's usage is Claude Code's own addition. */
+/** The fields of the API's usage. Claude Code adds others to a transcript. */
 const API_USAGE = [
   "input_tokens",
   "cache_creation_input_tokens",
@@ -19,9 +19,9 @@ const API_USAGE = [
   "inference_geo",
 ];
 
-/** The frames of a line of an answer: those of a limit that was hit, and its own, if it is shown. */
+/** The frames of a line of an answer: one for a limit that was hit, and the line's own, if it is printed. */
 export function assistantFrames(entry: AssistantEntry, context: FrameContext): readonly Frame[] {
-  return isShownOfSubagent(entry.message.content, context)
+  return isPrinted(entry.message.content, context)
     ? [...rateLimitFrames(entry, context), assistantFrame(entry, context)]
     : [];
 }
@@ -37,7 +37,7 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
     api_error: entry.apiError,
     api_error_params: entry.apiErrorParams,
     refused_message_id: entry.refusedMessageId,
-    // How long it has thought is not told of a subagent.
+    // `claude -p` does not print how long a subagent has thought.
     ...(context.subagent === undefined
       ? {
         thinking_duration_ms: entry.thinkingDurationMs,
@@ -54,17 +54,17 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
   };
 }
 
-/** The usage of an answer as the API's stream tells it; an empty text stands for what that did not say. */
+/** The usage of an answer as the API's stream has it. Claude Code writes an empty text for a field that the API left out. */
 export function apiUsage(usage: JsonObject | null | undefined): JsonObject {
-  const told: Record<string, unknown> = {};
+  const known: Record<string, unknown> = {};
   for (const key of API_USAGE) {
     const value = usage?.[key];
-    if (value !== undefined && value !== "") told[key] = value;
+    if (value !== undefined && value !== "") known[key] = value;
   }
-  return told;
+  return known;
 }
 
-/** A usage limit that was hit, with the time of its reset: all that a transcript knows of limits. */
+/** The frame for a usage limit that was hit, with the time of its reset. A transcript holds nothing else about limits. */
 function rateLimitFrames(entry: AssistantEntry, context: FrameContext): readonly RateLimitFrame[] {
   const params = entry.apiErrorParams;
   const info = isJsonObject(params) ? params.rate_limit_info : undefined;
@@ -96,7 +96,7 @@ function messageOf(entry: AssistantEntry): AssistantMessage {
     model,
     content,
     ...more,
-    // A frame is printed before the API has said why it stops.
+    // A frame is printed before the API has given the stop reason.
     stop_reason: null,
     stop_sequence: null,
     usage: apiUsage(usage),
@@ -104,15 +104,14 @@ function messageOf(entry: AssistantEntry): AssistantMessage {
   };
 }
 
-/** The words of a subagent that the turn waits for are only in its result. */
-function isShownOfSubagent(content: readonly ContentBlock[], context: FrameContext): boolean {
+/** Whether a line is printed. The text of a subagent that the turn waits for is printed with its result alone. */
+function isPrinted(content: readonly ContentBlock[], context: FrameContext): boolean {
   return context.subagent === undefined || context.subagent.background === true ||
     context.subagentText === true ||
     content.some((block) => block.type === "tool_use");
 }
 
-/** What a frame is made of that stands in the place of an answer. */
-interface UnavailableFacts {
+interface CommandOutputFacts {
   readonly version: string;
   readonly sessionId: string;
   /** The id of the frame, and that of its message. */
@@ -120,27 +119,27 @@ interface UnavailableFacts {
   readonly messageId: string;
   /** When, in ISO 8601. */
   readonly timestamp: string;
-  /** A command that was carried out in vain: its output as the transcript has it, its name and what followed that. */
+  /** A command that failed: its output as the transcript has it, its name and its arguments. */
   readonly failed?: {
     readonly source: string;
     readonly run: { readonly command: string; readonly args: string };
   };
-  /** Of a command that was carried out: what the frame says beside its words. */
+  /** Further fields for a command that was run. */
   readonly carriedOut?: JsonObject;
 }
 
-/** What became of a command; nothing is said of one that was carried out, or has failed without an error. */
-function outcomeOf({ failed, carriedOut }: UnavailableFacts): JsonObject | undefined {
+/** The `local_command_outcome`; undefined for a command that was run, or that failed without an error. */
+function outcomeOf({ failed, carriedOut }: CommandOutputFacts): JsonObject | undefined {
   if (carriedOut !== undefined) return undefined;
   if (failed === undefined) return { kind: "unavailable_headless" };
   return failed.source.startsWith("<local-command-stderr>") ? { kind: "failed" } : undefined;
 }
 
 /**
- * Builds the `assistant` frame with which `claude -p` says what came of a slash command: it is not available there, has
- * failed, or has said something.
+ * Builds the `assistant` frame with the output of a slash command, or with the message that the command failed or is not
+ * available in `claude -p`.
  */
-export function unavailableFrame(text: string, facts: UnavailableFacts): AssistantFrame {
+export function unavailableFrame(text: string, facts: CommandOutputFacts): AssistantFrame {
   const usage = {
     input_tokens: 0,
     output_tokens: 0,

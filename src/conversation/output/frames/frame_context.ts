@@ -5,42 +5,42 @@ import type { ToolUse } from "../../../claude/transcript/turn.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { Message } from "../../control/message.ts";
 
-/** What a line alone does not say. */
+/** What frames are made from besides a line of the transcript. */
 export interface FrameContext {
   /** The version of Claude Code, which decides what is printed. */
   readonly version: string;
   readonly sessionId: string;
   /** Makes ids for frames that have no line of their own. */
   readonly newUuid: () => string;
-  /** The calls so far by id, for `permission_denied` frames; without it there are none. */
+  /** The calls so far, by id. `permission_denied` frames need them. */
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
-  /** Whether what rules deny is not told, as where a tool decides on permissions. */
+  /** Whether denials are not printed: `claude -p` prints none where a tool decides on permissions. */
   readonly denialsUntold?: true | undefined;
-  /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */
+  /** The caller's decisions on calls, by their ids. Decisions of hooks and rules are not among them. */
   readonly decisions?: Pick<ReadonlyMap<string, CallDecision>, "get" | "has">;
-  /** The command that was typed, if Claude Code carries it out: what it says is shown, a compaction's in another way. */
+  /** The typed command that Claude Code itself runs, if any: its output is printed. */
   readonly typed?: string | undefined;
-  /** The ids that the caller gave prompts, by those that they have in the transcript. */
+  /** The caller's ids of prompts, by their ids in the transcript. */
   readonly givenIds?: GivenIds;
-  /** The messages that the turn answers, unless a frame has named them. */
-  readonly asked?: AskedMessages | undefined;
-  /** Whether what subagents say is shown in any case. */
+  /** The messages that the turn answers; undefined once a frame has named them. */
+  readonly asked?: TurnMessages | undefined;
+  /** Whether all text of subagents is printed. */
   readonly subagentText?: boolean | undefined;
-  /** Set for the lines of a subagent's own transcript, which give no frames without it. */
+  /** Set for lines of a subagent's transcript, which give no frames without it. */
   readonly subagent?: SubagentContext;
 }
 
-/** The call that started a subagent: `agent-<id>.meta.json` beside its transcript says it. */
+/** A subagent and the call that started it, as `agent-<id>.meta.json` next to its transcript says. */
 export interface SubagentContext {
   readonly toolUseId: string;
   readonly agentId?: string;
   readonly type?: string;
   readonly description?: string;
-  /** Whether the turn goes on without waiting for it: then its words are shown, and its prompt is not. */
+  /** Whether the turn goes on without waiting for the subagent. Then its text is printed and its prompt is not. */
   readonly background?: boolean;
 }
 
-/** The session of a frame, and the call that it belongs to. */
+/** The fields of a frame that name its session and the call of its subagent. */
 export function addressOf(
   context: FrameContext,
 ): { readonly parent_tool_use_id: string | null; readonly session_id: string } {
@@ -50,7 +50,7 @@ export function addressOf(
   };
 }
 
-/** What frames of lines have in common. */
+/** The fields that all frames of lines have. */
 export function commonFields(
   entry: EntryFields,
   context: FrameContext,
@@ -64,14 +64,13 @@ export function commonFields(
   };
 }
 
-/** Fields without those that are undefined. */
 export function defined(
   fields: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** A `system` frame of a session, with an id of its own unless `fields` name one; what is undefined is left out. */
+/** Builds a `system` frame. Its id is new unless `fields` has one; fields that are undefined are left out. */
 export function systemFrame(
   subtype: SystemFrame["subtype"],
   fields: Readonly<Record<string, unknown>>,
@@ -84,42 +83,41 @@ export function systemFrame(
     ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
     uuid: uuid ?? context.newUuid(),
     session_id: context.sessionId,
-    // Their fields are Claude Code's own, which are passed on as they come.
+    // The fields of Claude Code's lines are passed on without a check.
   } as SystemFrame;
 }
 
-/** A message, as far as frames name it. */
-type Named = Pick<Message, "uuid" | "synthetic">;
+type NamedMessage = Pick<Message, "uuid" | "synthetic">;
 
-/** The messages of a turn. */
-interface AskedMessages {
-  /** All that it answers. */
-  readonly taken: readonly Named[];
-  /** Those of them that have become a part of the turn when it had begun. */
-  readonly joined?: readonly Named[];
+interface TurnMessages {
+  /** All messages that the turn answers. */
+  readonly taken: readonly NamedMessage[];
+  /** The messages among them that joined the turn after it had begun. */
+  readonly joined?: readonly NamedMessage[];
 }
 
 /**
- * Whose messages an answer is to, as far as the caller gave them ids. It names the last of those with which the turn
- * began, and one that has joined it where those have no id, or the last of them was not the user's.
+ * The fields of a frame that name the messages which an answer is to, as far as the caller gave them ids.
+ * `user_message_uuid` is the last message with which the turn began; it is a message that joined the turn if the others
+ * have no id, or if the last of them is not the user's.
  */
 export function askedBy(
-  asked: AskedMessages,
+  messages: TurnMessages,
 ): { readonly user_message_uuid?: string; readonly user_message_uuids?: readonly string[] } {
-  const uuids = asked.taken.flatMap(({ uuid }) => uuid ?? []);
-  const first = begunBy(asked);
-  const joined = asked.joined?.findLast(({ uuid }) => uuid !== undefined)?.uuid;
+  const uuids = messages.taken.flatMap(({ uuid }) => uuid ?? []);
+  const first = firstMessage(messages);
+  const joined = messages.joined?.findLast(({ uuid }) => uuid !== undefined)?.uuid;
   const uuid = first?.synthetic === true ? joined ?? first.uuid : first?.uuid ?? joined;
   return uuid === undefined ? {} : { user_message_uuid: uuid, user_message_uuids: uuids };
 }
 
 /** Whether an answer names a message with which its turn began. */
-export function isToFirst(asked: AskedMessages): boolean {
-  const first = begunBy(asked);
-  return first !== undefined && askedBy(asked).user_message_uuid === first.uuid;
+export function isToFirst(messages: TurnMessages): boolean {
+  const first = firstMessage(messages);
+  return first !== undefined && askedBy(messages).user_message_uuid === first.uuid;
 }
 
-/** The last message with an id of those with which a turn began. */
-function begunBy({ taken, joined = [] }: AskedMessages): Named | undefined {
+/** The last message with an id among those with which a turn began. */
+function firstMessage({ taken, joined = [] }: TurnMessages): NamedMessage | undefined {
   return taken.findLast((message) => message.uuid !== undefined && !joined.includes(message));
 }

@@ -8,13 +8,13 @@ import { withGivenIds } from "../../../claude/transcript/moved_lines.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 /**
- * Turns a line of the transcript into the frames `claude -p` prints for it.
+ * Returns the frames that `claude -p` prints for a line of a transcript.
  *
- * Prompts, attachments and bookkeeping lines give none. Known differences: `usage` holds the final
- * output tokens, not the first count; a call of an MCP tool has no `tool_use_meta`, because the
- * transcript does not know the tool's title; a `rate_limit_event` only tells of a limit that was hit;
- * there are no `system/thinking_tokens` and `system/notification` frames. What a line says about
- * tasks is told by `updateTasks`.
+ * Prompts, attachments and bookkeeping lines give none. `updateTasks` returns the frames about tasks.
+ *
+ * Known differences: `usage` holds the final output tokens, not the first count. A call of an MCP tool has no
+ * `tool_use_meta`, because no transcript holds the tool's title. A `rate_limit_event` reports only a limit that was hit.
+ * There are no `system/thinking_tokens` and `system/notification` frames.
  */
 export function framesOfEntry(entry: Entry, context: FrameContext): readonly Frame[] {
   if (entry.type === "other" || entry.type === "attachment") return [];
@@ -29,13 +29,12 @@ export function framesOfEntry(entry: Entry, context: FrameContext): readonly Fra
   }
 }
 
-/** The frames of a line that Claude Code has written of itself. */
 function systemFrames(line: SystemEntry, context: FrameContext): readonly Frame[] {
   const entry = withGivenIds(line, context.givenIds ?? new Map());
   const uuid = entry.uuid ?? context.newUuid();
   switch (entry.subtype) {
     case "informational":
-      return !isOfScreen(entry) || blockedPrompt(entry) !== undefined
+      return !isForScreen(entry) || blockedPrompt(entry) !== undefined
         ? [
           systemFrame("informational", {
             content: entry.content,
@@ -82,7 +81,7 @@ function systemFrames(line: SystemEntry, context: FrameContext): readonly Frame[
   }
 }
 
-/** How a prompt ended that a hook has blocked. */
+/** The `prompt_submit_outcome` of a prompt that a hook has blocked. */
 function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
   if (!isJsonObject(promptSubmitEnding)) return undefined;
   const { ending, promptKept } = promptSubmitEnding;
@@ -95,7 +94,7 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
 const FAILED = '[callback]: failed; blocking because onFailure is "block"';
 const LATE = /^UserPrompt(?:Submit|Expansion) hook callback timed out after \d+ms$/u;
 
-/** That a hook of the caller's has not judged the prompt, as our hook in its place has said. */
+/** The fields for a caller's hook that gave no verdict on the prompt, from the words of our hook that stands for it. */
 function noVerdict(reason: string): Readonly<Record<string, unknown>> | undefined {
   if (reason.startsWith(`${FAILED}\n`)) {
     return { kind: "no_verdict", no_verdict_kind: "hook_failed", reason: FAILED };
@@ -105,7 +104,7 @@ function noVerdict(reason: string): Readonly<Record<string, unknown>> | undefine
     : undefined;
 }
 
-/** The tags of warnings, which a transcript does not have, by the words that a warning begins with. */
+/** The tags of warnings, which no transcript holds, and the words with which such a warning begins. */
 const TAGS: Readonly<Record<string, RegExp>> = {
   // 2.1.332 and newer.
   skill_shell_hook: /^(?:Not run in|Ran anyway in) \/|^PreSkillShellCommand\S* says: /u,
@@ -116,26 +115,25 @@ function taggedFields(entry: SystemEntry): Readonly<Record<string, unknown>> {
   const { content, level, timestamp } = entry;
   if (typeof content !== "string" || level !== "warning") return {};
   const tag = Object.keys(TAGS).find((tag) => TAGS[tag]?.test(content));
-  // `claude -p` prints this one as the line that its own transcript has.
+  // `claude -p` prints this warning with the fields of its line.
   return tag === "auto_mode_no_server_check" ? { tag, isMeta: false, timestamp } : { tag };
 }
 
 /**
- * Remarks for the person before the screen, which `claude -p` does not print: that the input box waits for the end of a
- * limit, that the request is made again without a stream, where `/debug` logs to, what `/doctor` cannot do, and what the
- * mode auto is.
+ * Remarks for the terminal, which `claude -p` does not print: the input box waits for the end of a limit, a request is made
+ * again without a stream, where `/debug` logs to, what `/status` cannot check, and what the mode auto is.
  */
-const OF_SCREEN =
+const FOR_SCREEN =
   /set to continue automatically|· continuing automatically at |^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^\/status checks your setup |^Auto mode lets Claude handle permission prompts /u;
 
-function isOfScreen({ content }: SystemEntry): boolean {
-  return typeof content === "string" && OF_SCREEN.test(content);
+function isForScreen({ content }: SystemEntry): boolean {
+  return typeof content === "string" && FOR_SCREEN.test(content);
 }
 
 type Names = Readonly<Record<string, string>>;
 
-/** What `claude -p` calls what a transcript says of a compaction, in its order; the rest is not printed. */
-const NAMES: Names = {
+/** The fields of `compact_metadata`, by the names that a transcript has for them. Other fields are not printed. */
+const COMPACTION_FIELDS: Names = {
   trigger: "trigger",
   preTokens: "pre_tokens",
   postTokens: "post_tokens",
@@ -150,8 +148,8 @@ const NAMES: Names = {
   preservedMessages: "preserved_messages",
 };
 
-/** The same of the messages that a compaction leaves as they are. */
-const NAMES_OF_PRESERVED: Names = {
+/** The fields about messages that a compaction keeps. */
+const PRESERVED_FIELDS: Names = {
   headUuid: "head_uuid",
   anchorUuid: "anchor_uuid",
   tailUuid: "tail_uuid",
@@ -159,17 +157,16 @@ const NAMES_OF_PRESERVED: Names = {
   allUuids: "all_uuids",
 };
 
-/** The `compact_metadata` that the boundary of a compaction gives. */
 function compactMetadata({ compactMetadata: facts }: SystemEntry): JsonObject {
-  return isJsonObject(facts) ? renamed(facts, NAMES) : {};
+  return isJsonObject(facts) ? renamed(facts, COMPACTION_FIELDS) : {};
 }
 
-/** What gave rise to a compaction: `auto` or `manual`. */
+/** The trigger of a compaction: `auto` or `manual`. */
 export function triggerOf({ compactMetadata: facts }: SystemEntry): unknown {
   return isJsonObject(facts) ? facts.trigger : undefined;
 }
 
-/** Ids of the lines that a compaction leaves as they are, which an old Claude Code (2.1.197) writes once more. */
+/** The ids of the lines that a compaction keeps. An old Claude Code (2.1.197) writes these lines once more. */
 export function preservedLines({ compactMetadata: facts }: SystemEntry): readonly string[] {
   const kept = isJsonObject(facts) ? facts.preservedMessages : undefined;
   const ids = isJsonObject(kept) ? kept.allUuids ?? kept.uuids : undefined;
@@ -182,7 +179,7 @@ function renamed(facts: JsonObject, names: Names): JsonObject {
       const value = facts[key];
       if (value === undefined) return [];
       const isPreserved = key.startsWith("preserved") && isJsonObject(value);
-      return [[name, isPreserved ? renamed(value, NAMES_OF_PRESERVED) : value]];
+      return [[name, isPreserved ? renamed(value, PRESERVED_FIELDS) : value]];
     }),
   );
 }

@@ -11,56 +11,56 @@ import { OUTPUT_REMINDER } from "../../../claude/transcript/structured_output_to
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import { type FrameContext, systemFrame } from "./frame_context.ts";
 
-/** A hook that ran, as far as a transcript tells. */
+/** The end of a hook, as far as a transcript holds it. */
 export interface HookEnd {
-  /** Its event and what it was for, such as `PreToolUse:Bash`. */
+  /** Its event and matcher, such as `PreToolUse:Bash`. */
   readonly name: string;
   readonly event: string;
   readonly stdout: string;
   readonly stderr: string;
-  /** That of an HTTP hook is its status. */
+  /** For an HTTP hook, the HTTP status. */
   readonly exitCode: number;
   readonly outcome: "success" | "error" | "cancelled";
 }
 
-/** Hooks whose ends `claude -p` prints in stream-json without being asked to. */
-const TOLD_ANYWAY: readonly string[] = ["SessionStart", "Setup"];
+/** Events of hooks that `claude -p` prints even without `--include-hook-events`. */
+const ALWAYS_PRINTED: readonly string[] = ["SessionStart", "Setup"];
 
-/** Hooks that run before the turn has begun: what they say stands before `system/init`. */
-const AHEAD: readonly string[] = [...TOLD_ANYWAY, "UserPromptSubmit"];
+/** Events of hooks that run before the turn begins. Their frames stand before `system/init`. */
+const BEFORE_INIT: readonly string[] = [...ALWAYS_PRINTED, "UserPromptSubmit"];
 
 /**
- * How the hooks of this program are started, and were in what earlier releases recorded: nobody is told of them, nor of the
- * callbacks of a caller.
+ * The commands of this program's own hooks, in recordings of earlier releases too. No frame is printed for them, nor for
+ * the callbacks of a caller.
  */
 const OWN_COMMAND =
   /^(?:(?:set -- [a-z]+(?: \d+)?; )?\. '.*\/own\/hook'|exec \/bin\/sh '.*\/own\/hook'(?: asks(?: \d+)?)?)$/su;
 
-/** What Claude Code calls a hook of the caller's. */
+/** The command of a caller's hook, as `claude -p` names it. */
 const CALLBACK = "callback";
 
-/** How a hook of the caller's is named where Claude Code names the command alone. */
+/** The command of our hook that stands for a caller's hook, as texts of Claude Code quote it. */
 const OWN_IN_TEXT = /\[set -- asks \d+; \. '[^\n]*?\/own\/hook'\]/gu;
 
-/** A text with the names that `claude -p` gives hooks of the caller's. */
+/** Replaces the commands of our hooks in a text by the name that `claude -p` gives hooks of a caller. */
 export function withCallbacks(text: string): string {
   return text.replaceAll(OWN_IN_TEXT, `[${CALLBACK}]`);
 }
 
-/** What Claude Code puts before the stderr of a hook that failed, and in its place; it is without its last newline. */
+/** What Claude Code writes before the stderr of a hook that failed, and in place of an empty one. It removes the last newline. */
 const NOT_BLOCKING = "Failed with non-blocking status code: ";
 const NO_STDERR = "No stderr output";
 
-/** How the model, or the user, is told of a hook that blocks with exit code 2. A command may hold newlines. */
+/** The texts about a hook that blocks with exit code 2. The command in a text may hold newlines. */
 const BLOCKED_CALL = /^((PreToolUse):\S+) hook error: \[(.*?)\]: (.*)$/su;
 const BLOCKED_STOP = /^((Stop|SubagentStop)) hook feedback:\n\[(.*?)\]: (.*)$/su;
 const BLOCKED_PROMPT =
   /^((UserPromptSubmit)) operation blocked by hook:\n\[(.*?)\]: (.*?)\n\nOriginal prompt: /su;
 
-/** What is said of a hook that took too long to say whether a tool may be called. */
+/** The notice about a PreToolUse hook that timed out. */
 const NO_VERDICT = "A hook didn't answer in time, so it didn't check this action.";
 
-/** The hook whose end a line tells; undefined for any other line, and for hooks of this program. */
+/** The end of a hook that a line reports; undefined for any other line, and for hooks of this program. */
 export function hookEndIn(entry: Entry): HookEnd | undefined {
   switch (entry.type) {
     case "attachment":
@@ -77,17 +77,17 @@ export function hookEndIn(entry: Entry): HookEnd | undefined {
   }
 }
 
-/** Whether the end of a hook is told, and whether before `system/init`. */
+/** Whether the end of a hook is printed. `all` is set for `--include-hook-events`. */
 export function isHookTold({ event }: HookEnd, { all }: { readonly all: boolean }): boolean {
-  return all || TOLD_ANYWAY.includes(event);
+  return all || ALWAYS_PRINTED.includes(event);
 }
 
-/** Whether what is told of a hook stands before the `system/init` of its turn. */
+/** Whether the frames of a hook stand before the `system/init` of its turn. */
 export function isAhead({ event }: HookEnd): boolean {
-  return AHEAD.includes(event);
+  return BEFORE_INIT.includes(event);
 }
 
-/** The frames about a hook that has ended. When it began, nobody tells. */
+/** The frames of a hook that has ended. Its start is printed at the same time, because no line reports the start. */
 export function hookFrames(
   { name, event, stdout, stderr, exitCode, outcome }: HookEnd,
   context: Pick<FrameContext, "sessionId" | "newUuid">,
@@ -106,12 +106,12 @@ export function hookFrames(
   ];
 }
 
-/** What `claude -p` says of the hooks of a session in any case, other than that they have ended. */
+/** The notices about hooks on a line, which are printed whether or not the ends of hooks are. */
 export function hookRemarks(entry: Entry, context: FrameContext): readonly SystemFrame[] {
   if (entry.type === "system") return stopProblem(entry, context);
   if (entry.type !== "attachment") return [];
   const { type, hookName, hookEvent, content, toolUseID, timedOut } = entry.attachment;
-  if (type === "hook_system_message" && !TOLD_ANYWAY.includes(asText(hookEvent))) {
+  if (type === "hook_system_message" && !ALWAYS_PRINTED.includes(asText(hookEvent))) {
     return [
       systemFrame(
         "informational",
@@ -133,19 +133,19 @@ export function hookRemarks(entry: Entry, context: FrameContext): readonly Syste
   return [];
 }
 
-/** That Stop hooks have failed, or made the turn go on: others than the one that reminds of a structured answer. */
+/** The notice that Stop hooks have failed, or made the turn go on; not for the hook that reminds of a structured answer. */
 function stopProblem(
   { subtype, hookErrors, hookInfos }: SystemEntry,
   context: FrameContext,
 ): readonly SystemFrame[] {
   if (subtype !== "stop_hook_summary" || !Array.isArray(hookErrors)) return [];
   if (hookErrors.every((error) => error === OUTPUT_REMINDER)) return [];
-  // On a busy machine a child that is told to go stops ours, which has said all by then.
+  // On a busy machine a child that is told to end stops our hook, which has reported everything by then.
   if (Array.isArray(hookInfos) && hookInfos.length > 0 && hookInfos.every(isOwnHook)) return [];
   return [stopNotice(context)];
 }
 
-/** Tells a person that a Stop hook has failed. */
+/** The `system/notification` that a Stop hook has failed. */
 export function stopNotice(
   context: Pick<FrameContext, "sessionId" | "newUuid"> & { readonly version: string | undefined },
 ): SystemFrame {
@@ -165,14 +165,14 @@ function isOwnHook(info: unknown): boolean {
   return isJsonObject(info) && OWN_COMMAND.test(asText(info["command"]));
 }
 
-function isUntold(command: unknown): boolean {
+function isHidden(command: unknown): boolean {
   return command === CALLBACK || OWN_COMMAND.test(asText(command));
 }
 
 function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {
   const { type, hookName: name, hookEvent: event, command, blockingError } = attachment;
   if (typeof name !== "string" || typeof event !== "string") return undefined;
-  if (isUntold(command)) return undefined;
+  if (isHidden(command)) return undefined;
   const { stdout, stderr, exitCode } = attachment;
   const hook = {
     name,
@@ -188,15 +188,15 @@ function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {
         ? { ...hook, stderr: originalError(hook.stderr), exitCode, outcome: "error" }
         : undefined;
     case "hook_cancelled":
-      // What it had written by then is not on record.
+      // No line holds the output of a hook that was cancelled.
       return { ...hook, exitCode: 1, outcome: "cancelled" };
     case "hook_blocking_error": {
-      if (!isJsonObject(blockingError) || isUntold(blockingError["command"])) return undefined;
+      if (!isJsonObject(blockingError) || isHidden(blockingError["command"])) return undefined;
       const text = asText(blockingError["blockingError"]);
       const prefix = `[${asText(blockingError["command"])}]: `;
-      // One that blocks with JSON has succeeded, and what it has written is not on record.
+      // A hook that blocks with JSON has succeeded, and no line holds its output.
       return text.startsWith(prefix)
-        ? { ...hook, stderr: withoutWords(text.slice(prefix.length)), ...BLOCKED }
+        ? { ...hook, stderr: withoutPlaceholder(text.slice(prefix.length)), ...BLOCKED }
         : undefined;
     }
     default:
@@ -208,29 +208,29 @@ const BLOCKED = { exitCode: 2, outcome: "error" } as const;
 
 function blockingEnd(text: string | undefined, pattern: RegExp): HookEnd | undefined {
   const [, name, event, command, stderr] = pattern.exec(text ?? "") ?? [];
-  return name === undefined || event === undefined || isUntold(command)
+  return name === undefined || event === undefined || isHidden(command)
     ? undefined
-    : { name, event, stdout: "", stderr: withoutWords(stderr ?? ""), ...BLOCKED };
+    : { name, event, stdout: "", stderr: withoutPlaceholder(stderr ?? ""), ...BLOCKED };
 }
 
-/** What a hook wrote to stderr; one that writes something nearly always ends with a newline. */
+/** What a hook wrote to stderr. A last newline is added, which nearly all hooks write. */
 function originalError(text: string): string {
-  const told = text.startsWith(NOT_BLOCKING) ? text.slice(NOT_BLOCKING.length) : text;
-  return told === NO_STDERR || told === "" ? "" : `${told}\n`;
+  const written = text.startsWith(NOT_BLOCKING) ? text.slice(NOT_BLOCKING.length) : text;
+  return written === NO_STDERR || written === "" ? "" : `${written}\n`;
 }
 
-function withoutWords(stderr: string): string {
+function withoutPlaceholder(stderr: string): string {
   return stderr === NO_STDERR ? "" : stderr;
 }
 
-/** What Claude Code says to the model in the user's name. */
+/** The text of a line that Claude Code has written in the user's name. */
 function remarkOf({ message: { content } }: UserEntry): string | undefined {
   if (typeof content === "string") return content;
   const text = content[0]?.["text"];
   return typeof text === "string" ? text : undefined;
 }
 
-/** Why a tool has failed, or was not called. */
+/** The error of a tool that has failed, or was not called. */
 function errorOf({ message: { content } }: UserEntry): string | undefined {
   const [block] = typeof content === "string" ? [] : content;
   const text = block?.["is_error"] === true ? block["content"] : undefined;

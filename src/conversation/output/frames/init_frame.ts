@@ -4,11 +4,10 @@ import { asText, type JsonObject } from "../../../json_object.ts";
 import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
 /**
- * What is known of a session when its first frame is printed.
+ * What `system/init` is made from.
  *
- * `SessionListing` of the transcript has `tools`, `agents`, `skills`, `mcpServers` and
- * `additionalDirectories`, where the version writes them down; the SessionStart hook has `model` with
- * its `[1m]` suffix.
+ * `tools`, `agents`, `skills`, `mcpServers` and `additionalDirectories` come from the transcript (`SessionListing`), where
+ * the version writes them down. `model` comes from the SessionStart hook, with its `[1m]` suffix.
  */
 export interface InitFacts {
   readonly version: string;
@@ -18,15 +17,15 @@ export interface InitFacts {
   readonly cwd: string;
   readonly model?: string | undefined;
   readonly fastMode?: FastModeAsked | undefined;
-  /** Whether the first request asked for fast mode, where the transcript has it. */
+  /** Whether the first request asked for fast mode, as far as that is known. */
   readonly asksFastMode?: boolean;
   readonly permissionMode?: string | undefined;
-  /** As the API names them; printed with `Agent` as `Task`. Empty if unknown. */
+  /** Names as in requests. `Agent` is printed as `Task`. */
   readonly tools?: readonly string[];
   readonly mcpServers?: readonly { readonly name: string; readonly status: string }[];
   readonly agents?: readonly string[];
   readonly skills?: readonly string[];
-  /** Left out, the skills: every skill is a command, but there are more commands. */
+  /** Default: the skills. Every skill is a command, but there are more commands. */
   readonly slashCommands?: readonly string[];
   readonly plugins?: readonly { readonly name: string; readonly path: string }[];
   /** `ANTHROPIC_API_KEY` or `apiKeyHelper`; `none` for every kind of token. */
@@ -38,27 +37,27 @@ export interface InitFacts {
   /** Whether the environment turns telemetry off. */
   readonly analyticsDisabled?: boolean;
   readonly productFeedbackDisabled?: boolean;
-  /** The same frame of a headless Claude Code that was started like the child, where one was asked. */
+  /** The `system/init` of the headless helper, if there is one. */
   readonly described?: JsonObject | undefined;
   /** The MCP servers that are left out, and why. */
   readonly faultyServers?: readonly JsonObject[] | undefined;
   /** The messages with which the turn begins. */
   readonly messages?: readonly { readonly uuid?: string }[];
-  /** Who wants structured answers, for which there is a tool that it does not know of. */
+  /** Set where the caller wants structured answers: by a flag, or in its `initialize` request. */
   readonly output?: true | "initialized" | undefined;
   /** Whether requests go to Anthropic's own host. */
   readonly servedByAnthropic?: boolean;
   /** The headers that the user has added to requests. */
   readonly betas?: readonly string[] | undefined;
-  /** Whether commands are carried out in Claude Code's own sandbox. */
+  /** Whether commands run in Claude Code's sandbox. */
   readonly sandboxed?: boolean;
 }
 
 /**
  * Builds the `system/init` frame with the keys of the version.
  *
- * Keys that no input tells have the constant value of the version's profile, such as `capabilities`. `plugins` is empty
- * unless a headless Claude Code was asked. `messaging_socket_path` is left out: the interactive child has no such socket.
+ * Keys without a source, such as `capabilities`, have the constant value of the version's profile. `plugins` is empty
+ * without a headless helper. `messaging_socket_path` is left out: the interactive child has no such socket.
  */
 export function initFrame(facts: InitFacts): InitFrame {
   const skills = facts.skills ?? [];
@@ -100,7 +99,7 @@ export function initFrame(facts: InitFacts): InitFrame {
   };
 }
 
-/** What of a session a headless Claude Code tells as the child would. Of MCP servers, and of itself, it does not. */
+/** The keys that the headless helper gives as the child would. Those about MCP servers and about itself differ. */
 const DESCRIBED = [
   ...["slash_commands", "terminal_slash_commands", "agents", "skills", "plugins", "output_style"],
   "plugin_errors",
@@ -110,8 +109,8 @@ const DESCRIBED = [
 ];
 
 /**
- * The tool for structured answers in its place among others, of which the first alone has another name than it is sorted
- * by. An initialization is too late for that.
+ * Adds the tool for structured answers to the helper's tools, which are sorted; only the first is sorted by another name
+ * than it is printed with. With an `initialize` request Claude Code adds the tool at the end.
  */
 function withOutputTool(
   tools: readonly unknown[],
@@ -142,19 +141,16 @@ function describedBy(
   };
 }
 
-/** What a run asks of fast mode; absent where nobody asks for it. */
+/** What the caller asks of fast mode. */
 export type FastModeAsked = "on" | "disabled_by_env";
 
-/** How frames tell of fast mode. */
+/** The fields about fast mode. */
 export interface FastMode {
   readonly fast_mode_state: "on" | "off";
   readonly fast_mode_disabled_reason?: string;
 }
 
-/**
- * What `claude -p` says of fast mode: it is on where the caller's settings or flags ask for it and
- * the model has it. Settings files do not count.
- */
+/** The fields about fast mode: it is on if the caller's flags or `--settings` ask for it and the model has it. */
 export function fastModeOf(asked: FastModeAsked | undefined, isFast: boolean): FastMode {
   switch (asked) {
     case "on":

@@ -19,57 +19,26 @@ import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { UserFrame } from "../../../claude/wire/message_frames.ts";
 import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
-/** The frames of a line that the model is told. */
+/** The frames of a line in the user's name: results of tools, remarks, typed commands, interrupts. */
 export function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
+  const { subagent, typed } = context;
   const { content } = entry.message;
-  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const frame = (more: Readonly<Record<string, unknown>> = {}): UserFrame => ({
-    type: "user",
-    message: { role: "user", content: blocks },
-    ...addressOf(context),
-    ...onlyWireKeys("user", {
-      ...commonFields(entry, context),
-      refused_message_id: entry.refusedMessageId,
-      refusal_retry: entry.refusalRetry,
-      ...more,
-    }, context),
-  });
-
-  const typedFrame = (
-    text: string,
-    more: Readonly<Record<string, unknown>>,
-  ): UserFrame => ({ ...frame(more), message: { role: "user", content: text } });
-
   switch (entry.meaning) {
     case "prompt":
-      return context.subagent !== undefined && context.subagent.background !== true
-        ? [frame()]
+      return subagent !== undefined && subagent.background !== true
+        ? [userFrame(entry, context)]
         : [];
-    case "local-command":
-      if (context.typed === undefined || typeof content !== "string") return [];
-      return [
-        typedFrame(context.typed === "compact" ? compactionOutput(content) : content, {
-          isReplay: true,
-        }),
-      ];
+    case "local-command": {
+      if (typed === undefined || typeof content !== "string") return [];
+      const text = typed === "compact" ? compactionOutput(content) : content;
+      return [{ ...userFrame(entry, context, { isReplay: true }), message: ofUser(text) }];
+    }
     case "interrupt":
-      return [frame()];
+      return [userFrame(entry, context)];
     case "remark":
-      if (context.typed === "compact" && entry["isCompactSummary"] === true) {
-        return typeof content === "string"
-          ? [typedFrame(content, { isReplay: false, isSynthetic: true })]
-          : [];
-      }
-      if (typeof content === "string" && UNTOLD.test(content)) return [];
-      // Such a remark belongs to the notification of a background task, which is no frame either; nor is what a subagent
-      // is sent, is told of the tasks that it has in the background, or has of skills from its beginning.
-      return entry.queueSkipAttachments === true || isOfAgent(entry.origin) ||
-          (context.subagent !== undefined &&
-            (isOfTask(entry.origin) || isLoadedSkill(entry) || isFeedback(entry, context)))
-        ? []
-        : [frame({ isSynthetic: true })];
+      return remarkFrames(entry, context);
     case "tool-result": {
-      const result = frame({
+      const result = userFrame(entry, context, {
         tool_use_result: isStructured(entry, context)
           ? withoutTags(entry.toolUseResult)
           : undefined,
@@ -80,14 +49,52 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
   }
 }
 
+function userFrame(
+  entry: UserEntry,
+  context: FrameContext,
+  more: Readonly<Record<string, unknown>> = {},
+): UserFrame {
+  const { content } = entry.message;
+  return {
+    type: "user",
+    message: ofUser(typeof content === "string" ? [{ type: "text", text: content }] : content),
+    ...addressOf(context),
+    ...onlyWireKeys("user", {
+      ...commonFields(entry, context),
+      refused_message_id: entry.refusedMessageId,
+      refusal_retry: entry.refusalRetry,
+      ...more,
+    }, context),
+  };
+}
+
+function ofUser(content: string | readonly ContentBlock[]): UserFrame["message"] {
+  return { role: "user", content };
+}
+
+function remarkFrames(entry: UserEntry, context: FrameContext): readonly UserFrame[] {
+  const { content } = entry.message;
+  if (context.typed === "compact" && entry["isCompactSummary"] === true) {
+    if (typeof content !== "string") return [];
+    const summary = userFrame(entry, context, { isReplay: false, isSynthetic: true });
+    return [{ ...summary, message: ofUser(content) }];
+  }
+  if (typeof content === "string" && NOT_PRINTED.test(content)) return [];
+  // The remark belongs to the notification of a background task, or it is a message to a subagent.
+  if (entry.queueSkipAttachments === true || isOfAgent(entry.origin)) return [];
+  const isPrivate = context.subagent !== undefined &&
+    (isOfTask(entry.origin) || isLoadedSkill(entry) || isFeedback(entry, context));
+  return isPrivate ? [] : [userFrame(entry, context, { isSynthetic: true })];
+}
+
 /**
- * Remarks that are told otherwise: what a command is, that its output was not for the model, and that a hook has stopped
- * the prompt; and which other agents a subagent may send messages to, which is told to nobody else.
+ * Remarks without a frame: what a command is, that its output was not for the model, that a hook has stopped the prompt,
+ * and the list of agents to which a subagent may send messages.
  */
-const UNTOLD =
+const NOT_PRINTED =
   /^(?:<local-command-caveat>|<system-reminder>\n(?:The output of \/\S+ was shown to the user|Other agents active in this session)|Operation stopped by hook\b)/u;
 
-/** Whether it is why a subagent goes on for which the turn waits: that is told with what subagents say. */
+/** Whether a line is the feedback of a Stop hook to a subagent that the turn waits for. It is printed with the text of subagents. */
 function isFeedback(
   { message: { content } }: UserEntry,
   { subagent, subagentText }: FrameContext,
@@ -96,31 +103,31 @@ function isFeedback(
     typeof content === "string" && content.startsWith("Stop hook feedback:\n");
 }
 
-/** Whether it is the text of a skill that an agent's definition names, which no call has loaded. */
+/** Whether a line is the text of a skill that an agent's definition names. No call has loaded it. */
 function isLoadedSkill({ message: { content } }: UserEntry): boolean {
   const text = typeof content === "string" ? undefined : content[0]?.text;
   return typeof text === "string" && text.startsWith("<command-message>") &&
     text.endsWith("<skill-format>true</skill-format>");
 }
 
-/** Whether what a subagent is told comes from the one that has started it, or from another one. */
+/** Whether a line comes from another agent: the one that started the subagent, or one that sent it a message. */
 export function isOfAgent(origin: unknown): boolean {
   return isJsonObject(origin) &&
     (origin.kind === "coordinator" || typeof origin.senderTaskId === "string");
 }
 
-/** Whether what somebody is told is the end of a task in the background. */
+/** Whether a line is the notification that a background task has ended. */
 export function isOfTask(origin: unknown): boolean {
   return isJsonObject(origin) && origin.kind === "task-notification";
 }
 
-/** Whether a result is printed in its structured form: of those of subagents, only results of skills are. */
+/** Whether a result is printed in its structured form. Results of subagents are not, but for those of skills. */
 function isStructured({ toolUseResult }: UserEntry, { subagent }: FrameContext): boolean {
   return subagent === undefined ||
     (isJsonObject(toolUseResult) && toolUseResult.status === "forked");
 }
 
-/** What a hook has refused in the words of an error of Claude Code's own, without the tags that only the model sees. */
+/** The structured result without the tags of an error, which only the model sees. */
 function withoutTags(result: unknown): unknown {
   if (typeof result !== "string") return result;
   const [, error] = /^Error: <tool_use_error>(.*)<\/tool_use_error>$/su.exec(result) ?? [];
@@ -135,7 +142,7 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   }
   const decided = typeof id === "string" ? context.decisions?.get(id) : undefined;
   if (decided === "late") return undefined;
-  // A version whose transcript has no decision prints none.
+  // A version that writes no decision to the transcript prints none.
   const withDecision = (meta: Readonly<Record<string, unknown>>) =>
     defined({ ...meta, ...(decision === undefined ? { permission_decision: undefined } : {}) });
   if (decided !== undefined && decided in DECISIONS) {
@@ -164,7 +171,7 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   })];
 }
 
-/** How `claude -p` shows what its caller has decided: here a hook has carried it out. */
+/** The `tool_result_meta` of the caller's decisions. In the transcript they are decisions of our hook. */
 const DECISIONS = {
   accepted: { permission_decision: { decision: "accept", source: "user_temporary" } },
   rejected: {
@@ -178,7 +185,7 @@ const DECISIONS = {
   gone: { non_execution_kind: "cancelled" },
 } as const;
 
-/** The run's own refusal stands for `claude -p` having nobody to ask, and is shown like that. */
+/** Whether this program has refused a call. `claude -p` refuses it too, because it has nobody to ask. */
 function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
   return isUnasked(resultBlocks(entry)[0]?.tool_use_id, context) ||
     isDenialWords(resultText(entry));
@@ -190,24 +197,24 @@ function resultText(entry: UserEntry): string {
   return typeof content === "string" ? content : "";
 }
 
-/** Whether a hook of the caller's wanted somebody to be asked about a call. */
+/** Whether a hook of the caller wanted a person to be asked about a call. */
 function isUnasked(id: unknown, { decisions }: FrameContext): boolean {
   return typeof id === "string" && decisions?.get(id) === "unasked";
 }
 
-/** Why a call is refused in a run in which nobody is ever asked, as `claude -p` tells it. */
+/** The reason of `claude -p` for refusing a call in a run in which nobody is ever asked. */
 const UNATTENDED = {
   decision_reason_type: "asyncAgent",
   decision_reason: "no approval surface in this session; permission request denied automatically",
 };
 
-/** Why the run itself has refused a call, as `claude -p` tells it. */
+/** The reason of `claude -p` for a call that this program has refused. */
 function ownReason(words: string): Readonly<Record<string, unknown>> {
   if (isUnattendedDenial(words)) return UNATTENDED;
   return isCommandDenial(words) ? { decision_reason_type: "other", decision_reason: words } : {};
 }
 
-/** Why auto mode denies a call that it cannot check: a transcript has it in the words of the result alone. */
+/** Why auto mode denies a call that it cannot check. The transcript holds the reason in the text of the result alone. */
 function uncheckedReason(entry: UserEntry): Readonly<Record<string, unknown>> {
   const text = resultText(entry);
   const [, reason] = UNEVALUATED.exec(text) ?? [];
@@ -230,7 +237,7 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
   const refusal = refusalIn(entry, resultText(entry));
   if (refusal === undefined || context.denialsUntold) return [];
   const { reasonType } = refusal;
-  // What a hook has forbidden is not told, unless it is the one by which the run itself refuses.
+  // Denials of hooks are not printed, unless the hook is this program's own.
   if (reasonType === "hook" && !isOwnDenial(entry, context)) return [];
   return resultBlocks(entry).flatMap((block) => {
     const id = block.tool_use_id;
@@ -238,9 +245,9 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
     if (typeof id === "string" && context.decisions?.has(id) && !ofHook) return [];
     const tool = typeof id === "string" ? context.toolUses?.get(id)?.name : undefined;
     if (tool === undefined) return [];
-    const said = block.content === confirmationAsked(tool) ? "" : block.content;
+    const words = block.content === confirmationAsked(tool) ? "" : block.content;
     const reason = ofHook
-      ? { decision_reason_type: "hook", decision_reason: said }
+      ? { decision_reason_type: "hook", decision_reason: words }
       : isOwnDenial(entry, context)
       ? ownReason(resultText(entry))
       : { decision_reason_type: reasonType, ...uncheckedReason(entry) };
@@ -261,12 +268,12 @@ function resultBlocks(entry: UserEntry): readonly ContentBlock[] {
   return typeof content === "string" ? [] : content.filter((block) => block.type === "tool_result");
 }
 
-/** Escape sequences of a terminal's colours, and the advice on a key that `claude -p` does not have. */
+/** Escape sequences for colours, and the advice on a key that `claude -p` does not have. */
 // deno-lint-ignore no-control-regex
 const COLOURS = /\x1b\[[\d;]*m/gu;
 const ADVICE = /\(ctrl\+o to see full summary\)\n?/u;
 
-/** The output of a typed /compact as `claude -p` prints it, from that of the interactive Claude Code. */
+/** The output of a typed /compact as `claude -p` prints it, from the output of the interactive Claude Code. */
 function compactionOutput(output: string): string {
   return output.replace(COLOURS, "").replace(ADVICE, "");
 }

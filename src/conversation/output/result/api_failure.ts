@@ -1,4 +1,4 @@
-/** What an API error is about, told apart by what its user can do. */
+/** What an API error is about. Errors differ in kind if their remedies differ. */
 export type ApiFailureKind =
   | "login"
   | "organisation"
@@ -18,13 +18,13 @@ export type ApiFailureKind =
   | "invalid-request"
   | "unknown";
 
-/** What Claude Code tells of an API error: the StopFailure hook, and the line it writes instead of an answer. */
+/** What Claude Code reports of an API error: in the StopFailure hook, and in the line that it writes in place of an answer. */
 export interface ApiErrorFacts {
   /** The class in StopFailure and in the transcript, such as `rate_limit`; `unknown` where there is none. */
   readonly error: string;
-  /** The sentence that stands for the answer. */
+  /** The sentence in place of the answer. */
   readonly text: string;
-  /** The HTTP status; null when no response came, or nobody says. */
+  /** The HTTP status; null without a response, and where the status is not known. */
   readonly status: number | null;
   /** The API's own name of the error. */
   readonly type?: string | undefined;
@@ -41,25 +41,25 @@ export interface ApiFailure {
   readonly kind: ApiFailureKind;
   readonly message: string;
   readonly suggestion: string;
-  /** Whether the same request may well succeed later. */
+  /** Whether the same request may succeed later. */
   readonly isTemporary: boolean;
-  /** When a limit that is used up is reset, in seconds since the epoch; absent where Claude Code does not say. */
+  /** When a limit that is used up is reset, in seconds since the epoch; absent where that is not known. */
   readonly resetsAt?: number;
 }
 
-/** Longest quotation of a sentence: the line has to stay one to read. */
+/** Most characters of a sentence that a message quotes, in UTF-16 code units. */
 const MAX_DETAIL = 200;
 
-/** How Claude Code begins the text of a refusal. */
+/** The beginning of the text of a refusal. */
 const REFUSAL = /^API Error: .{1,80}'s safeguards flagged this message/u;
 
-/** What passes by itself: too many requests, of everybody or of the account. */
+/** Kinds that pass by themselves. */
 const TEMPORARY: readonly ApiFailureKind[] = ["usage-limit", "rate-limit", "overloaded"];
-/** The statuses with which the API says so. */
+/** Statuses that pass by themselves. */
 const TEMPORARY_STATUSES: readonly unknown[] = [429, 529];
 
 /**
- * Words an API error. The classes and sentences are Claude Code's.
+ * Returns the kind of an API error, and a message and a suggestion for it.
  *
  * @param options.now milliseconds since the epoch
  */
@@ -80,7 +80,7 @@ export function apiFailure(
 }
 
 function kindOf({ error, text, status, type, apiError }: ApiErrorFacts): ApiFailureKind {
-  // What went wrong in the middle of an answer has the class of whatever it was, or none.
+  // An error in the middle of an answer has the class of its cause, or none.
   if (/\bmid-response\b/u.test(text)) return "cut-off";
   if (/^Request timed out/u.test(text)) return "timeout";
   if (/^Prompt is too long\b/u.test(text)) return "context-overflow";
@@ -222,7 +222,7 @@ function because(what: string, detail: string): string {
   return detail === "" ? what : `${what}: ${detail}`;
 }
 
-/** Claude Code's sentence without its advice for the screen, as one line that can press no keys. */
+/** Claude Code's sentence on one line, without the advice for its screen and without control characters. */
 function detailOf(text: string): string {
   const sentence = text.replace(/^Please run \/login · |^Failed to authenticate\. /u, "")
     .replace(/^API Error: /u, "")
@@ -233,7 +233,7 @@ function detailOf(text: string): string {
   return shown.replace(/\.+$/u, "");
 }
 
-/** The end of a limit in Claude Code's words: the user's own clock and time zone, and the day if it is another. */
+/** The reset time of a limit in Claude Code's words: in the user's time zone, with the date if it is another day. */
 function resetIn(text: string): string | undefined {
   return /· resets (.{1,60}?)\s*(?:·|\n|$)/u.exec(text)?.[1];
 }
@@ -244,7 +244,7 @@ function resetAt(seconds: number | undefined): string | undefined {
     : new Date(seconds * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** How Claude Code writes the end of a limit: `2am (UTC)`, `2:09am (Europe/Berlin)`, `Nov 25, 2:09am (UTC)`. */
+/** How Claude Code writes a reset time: `2am (UTC)`, `2:09am (Europe/Berlin)`, `Nov 25, 2:09am (UTC)`. */
 const TIME =
   /^(?:([A-Z][a-z]{2}) (\d{1,2})(?:, (\d{4}))?,? (?:at )?)?(\d{1,2})(?::(\d{2}))?\s?([ap])m \(([^()]{1,60})\)$/u;
 
@@ -252,12 +252,12 @@ const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * The time that Claude Code's words for the end of a limit mean, in seconds since the epoch: the next such time. They
- * name no seconds and round down to a minute.
+ * Parses a reset time of Claude Code: the next such time, in seconds since the epoch. The words are rounded down to a
+ * minute.
  *
  * @param words such as `2:09am (UTC)`
  * @param now milliseconds since the epoch
- * @returns undefined for what is no such time
+ * @returns undefined for other words
  */
 export function resetTime(words: string, now: number): number | undefined {
   const match = TIME.exec(words.trim());
@@ -278,12 +278,12 @@ export function resetTime(words: string, now: number): number | undefined {
     const local = Date.UTC(at.year, at.month, at.day + days, at.hour, at.minute);
     return local - offsetAt(local - offsetAt(local));
   };
-  // A limit without a date is one of the next 24 hours; the minute that has begun is meant, not tomorrow's.
+  // A time without a date is within the next 24 hours. The current minute is today's, not tomorrow's.
   const isPast = month === undefined && instant(0) < now - 60_000;
   return Math.round(instant(isPast ? 1 : 0) / 1000);
 }
 
-/** How far a time zone is ahead of UTC at an instant, in milliseconds; undefined for what is no time zone. */
+/** Returns a function that gives the offset of a time zone from UTC in milliseconds; undefined for an unknown time zone. */
 function offsetsOf(timeZone: string): ((at: number) => number) | undefined {
   let format: Intl.DateTimeFormat;
   try {
@@ -310,16 +310,13 @@ function offsetsOf(timeZone: string): ((at: number) => number) | undefined {
   };
 }
 
-/** A part of a sentence that the interactive Claude Code says in other words than `claude -p`. */
+/** A part of a sentence in the words of the interactive Claude Code and of `claude -p`. */
 interface Wording {
   readonly interactive: string | RegExp;
   readonly print: string;
 }
 
-/**
- * Which is which: the interactive program gives advice for its screen, `claude -p`
- * for its command line.
- */
+/** The interactive Claude Code gives advice for its screen, `claude -p` for its command line. */
 const WORDINGS: readonly Wording[] = [
   { interactive: /^Please run \/login · (?=API Error: )/u, print: "Failed to authenticate. " },
   {
@@ -367,7 +364,7 @@ const WORDINGS: readonly Wording[] = [
     print: "Try rephrasing the request in a new session or change your model.",
   },
   {
-    // What is said between is short, and a text of the API's may be long.
+    // The bound keeps the match fast: the text between is short, but a text of the API may be long.
     interactive:
       /\n\nYou can learn more: (?<='s safeguards flagged [^]{0,1000}\n\nYou can learn more: )/u,
     print: "\n\nLearn more: ",
@@ -381,9 +378,8 @@ const WORDINGS: readonly Wording[] = [
 ];
 
 /**
- * The sentence with which `claude -p` names an API error, from the one the interactive Claude Code has for it.
- *
- * Only for what Claude Code itself says of an error, never for an answer: that is the model's.
+ * Translates a sentence of the interactive Claude Code about an API error into the words of `claude -p`. Do not use it for
+ * answers of the model.
  */
 export function printSentence(sentence: string): string {
   return WORDINGS.reduce(

@@ -14,7 +14,7 @@ import { printSentence } from "./api_failure.ts";
 import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./turn_totals.ts";
 import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
 
-/** Everything a result is made of. */
+/** What a result is made from. */
 export interface ResultFacts {
   readonly version: string;
   readonly sessionId: string;
@@ -24,121 +24,80 @@ export interface ResultFacts {
   readonly turn?: Turn | undefined;
   /** How many results came before it; absent for none. */
   readonly index?: number;
-  /** The messages that it answers. */
+  /** The messages that the turn answers. */
   readonly messages?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
-  /** Those of them that have become a part of its turn when that had begun. */
+  /** The messages among them that joined the turn after it had begun. */
   readonly joined?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
-  /** Undefined if the child could not account for itself, as after SIGKILL. */
+  /** Undefined if the child did not report it, as after SIGKILL. */
   readonly cost?: Cost | undefined;
   readonly permissionDenials?: readonly PermissionDenial[];
-  /** The answer as the Stop hook gave it, trimmed: the last resort if the transcript has none. */
+  /** The answer from the Stop hook, trimmed. It is used if the transcript has no answer. */
   readonly lastAssistantMessage?: string | undefined;
-  /** Set when the turn's text is an answer to another prompt than was sent: then there is no `result`. */
+  /** Set when the turn's text may answer another prompt than was sent: then there is no `result`. */
   readonly isForeign?: true;
-  /** Milliseconds from the prompt to the end; preferred to what the transcript says. */
+  /** Milliseconds from the prompt to the end; preferred to the times of lines. */
   readonly durationMs?: number;
-  /** `max_tokens` of the requests by model, where the transcript tells. */
+  /** `max_tokens` of the requests by model, where the transcript holds requests. */
   readonly maxOutputTokens?: ReadonlyMap<string, number> | undefined;
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
   readonly provider?: string;
   /**
-   * What earlier results have told of what models used, or that there is nothing they have not told: stream-json prints
-   * the rest. Absent where it is not known or not printed.
+   * The usage of models that earlier results have printed: this result prints the difference. `"nothing"` where there is
+   * no difference; absent where it is not known or not printed.
    */
   readonly sinceLast?: Cost["modelUsage"] | "nothing" | undefined;
   /** Counts of all subagents of the run; absent for none. */
   readonly subagents?: SubagentStats;
   /** How often safeguards have stopped an answer. */
   readonly safetyStops?: number;
-  /** The ids of the answers that were told as they were written; absent where none are. */
+  /** The ids of the answers that were printed event by event; absent without partial messages. */
   readonly streamed?: readonly string[] | undefined;
-  /** When the first of the answer came, where the stream of the API was heard. */
+  /** The times of the first answer, where the API's stream was observed. */
   readonly timesToFirst?: TimesToFirst;
-  /** When the request for it went out, where that stream was heard, in milliseconds since the epoch. */
+  /** When the first request was sent, in milliseconds since the epoch, where the API's stream was observed. */
   readonly sentAt?: number | undefined;
-  /** How `system/init` has told of fast mode. */
+  /** The fields about fast mode of the turn's `system/init`. */
   readonly fastMode?: FastMode | undefined;
-  /** What is left of limits. */
+  /** The rest of the account's limits. */
   readonly limits?: ClaudeLimits | undefined;
 }
 
 /**
  * Builds the last frame of a turn as `claude -p` of the version prints it, plus `claude_version` and `claude_limits`.
  *
- * When the first of an answer came (`ttft_ms` and its relatives) is printed where the stream of the
- * API was heard. `duration_ms` runs from the prompt's line to the last message's. Without a cost,
- * `total_cost_usd` is missing, `modelUsage` is empty and `duration_api_ms` is 0, because readers
- * insist on the key.
+ * `ttft_ms` and its relatives are printed where the API's stream was observed. `duration_ms` runs from the line of the
+ * prompt to the line of the last message. Without a cost, `total_cost_usd` is missing, `modelUsage` is empty and
+ * `duration_api_ms` is 0, because readers insist on that key.
  */
 export function resultFrame(facts: ResultFacts): ResultFrame {
-  const { outcome, version, cost, turn } = facts;
-  const failure = failureOf(outcome);
-  const isError = exitCodeOf(outcome, turn?.error !== undefined) !== 0;
-  const apiError = failure === undefined && isError;
-  const text = apiError ? printSentence(textOf(facts, turn)) : textOf(facts, turn);
-  const modelUsage = modelUsageOf({ ...facts, answering: turn?.model });
-  const output = outcome.kind === "answered" && !apiError ? structuredOutput(turn) : undefined;
-  // The model is told of it, but not asked yet.
-  const isUnasked = outcome.kind === "answered" && turn !== undefined &&
-    facts.lastAssistantMessage === undefined && isJoinedEnd(turn);
-  const deferred = outcome.kind === "answered" ? deferredCall(turn) : undefined;
-  const hasStatus = failure === undefined && deferred === undefined && outcome.kind !== "local" &&
-    !isUnasked;
-  const isTimed = failure === undefined && !isError && outcome.kind !== "local";
-  const asked = { taken: facts.messages ?? [], joined: facts.joined ?? [] };
-
+  const { version, turn } = facts;
+  const end = turnEnd(facts);
   const fields = {
-    is_error: isError,
-    api_error_status: hasStatus ? turn?.error?.status ?? null : undefined,
-    api_error_type: apiError ? turn?.error?.type : undefined,
-    api_error: apiError ? turn?.error?.apiError : undefined,
-    duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
-    // The request of a command counts for nothing, though it is paid for.
-    duration_api_ms: isUnasked || outcome.kind === "local" ? 0 : cost?.apiDurationMs ?? 0,
-    // At the limit the requests are counted, one more than there were; otherwise what came back.
-    num_turns: isUnasked
-      ? 0
-      : outcome.kind === "error_max_turns"
-      ? outcome.turns + 1
-      : numTurnsOf(facts),
-    result: facts.isForeign ||
-        failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
-      ? undefined
-      : output === undefined
-      ? text
-      : JSON.stringify(output.value),
-    errors: failure === undefined ? undefined : [failure.message],
-    ...(isTimed ? facts.timesToFirst : {}),
-    stop_reason: deferred !== undefined
-      ? "tool_deferred"
-      : turn?.stopReason ?? (outcome.kind === "answered" && !isUnasked ? "end_turn" : null),
+    ...errorFields(facts, end),
+    ...countFields(facts, end),
+    ...textFields(facts, end),
+    ...(end.isTimed ? facts.timesToFirst : {}),
+    stop_reason: stopReason(facts, end),
     session_id: turn?.sessionId ?? facts.sessionId,
-    total_cost_usd: cost?.totalUsd,
-    usage: usageOf(facts, turn),
-    modelUsage,
+    ...costFields(facts, end),
     permission_denials: facts.permissionDenials ?? [],
-    structured_output: output?.value,
-    deferred_tool_use: deferred,
-    terminal_reason: isUnasked ? undefined : terminalReason({ outcome, apiError, turn }),
+    structured_output: end.output?.value,
+    deferred_tool_use: end.deferred,
+    terminal_reason: end.isUnasked ? undefined : terminalReason(facts, end),
     ...(facts.fastMode ?? fastModeOf(undefined, false)),
-    origin: originOf(turn, facts),
-    ...askedBy(asked),
-    ...(isTimed && isToFirst(asked) ? firstRequest(facts) : {}),
+    ...messageFields(facts, end),
     uuid: facts.uuid,
     subagent_stats: facts.subagents ?? subagentStats(NO_SUBAGENTS),
     safety_stops: facts.safetyStops ?? 0,
     queued_turn_count: 0,
     begun_message_ids: facts.streamed,
-    local_command: outcome.kind === "local" ? outcome.command : undefined,
+    local_command: facts.outcome.kind === "local" ? facts.outcome.command : undefined,
     result_index: facts.index ?? 0,
-    model_usage_since_last_result: isUnasked || facts.sinceLast === "nothing"
-      ? {}
-      : facts.sinceLast && usageSince(facts.sinceLast, modelUsage),
   };
   return {
     type: "result",
-    subtype: failure?.subtype ?? "success",
-    is_error: isError,
+    subtype: end.failure?.subtype ?? "success",
+    is_error: end.isError,
     ...onlyWireKeys("result", fields, { version }),
     num_turns: fields.num_turns,
     session_id: fields.session_id,
@@ -147,7 +106,106 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
   };
 }
 
-/** How a turn ends in `claude -p` itself without a result, whatever was said before. */
+/** How a turn ended, as its result shows it. */
+interface ResultEnd {
+  /** Set where the turn ended without an answer of the model or the API. */
+  readonly failure: { readonly subtype: FailureSubtype; readonly message: string } | undefined;
+  readonly isError: boolean;
+  /** Whether the answer is an API error. */
+  readonly isApiError: boolean;
+  /** Whether a result of a tool ended the turn: the model has not been asked since. */
+  readonly isUnasked: boolean;
+  /** Whether the result has the times of the first answer. */
+  readonly isTimed: boolean;
+  /** The call that a hook has deferred. */
+  readonly deferred: JsonObject | undefined;
+  /** The structured answer. */
+  readonly output: { readonly value: unknown } | undefined;
+}
+
+function turnEnd({ outcome, turn, lastAssistantMessage }: ResultFacts): ResultEnd {
+  const failure = failureOf(outcome);
+  const isError = exitCodeOf(outcome, turn?.error !== undefined) !== 0;
+  const isApiError = failure === undefined && isError;
+  const isAnswered = outcome.kind === "answered";
+  return {
+    failure,
+    isError,
+    isApiError,
+    isUnasked: isAnswered && turn !== undefined && lastAssistantMessage === undefined &&
+      isJoinedEnd(turn),
+    isTimed: failure === undefined && !isError && outcome.kind !== "local",
+    deferred: isAnswered ? deferredCall(turn) : undefined,
+    output: isAnswered && !isApiError ? structuredOutput(turn) : undefined,
+  };
+}
+
+function errorFields({ outcome, turn }: ResultFacts, end: ResultEnd) {
+  const { failure, deferred, isUnasked, isApiError } = end;
+  const hasStatus = failure === undefined && deferred === undefined && outcome.kind !== "local" &&
+    !isUnasked;
+  return {
+    is_error: end.isError,
+    api_error_status: hasStatus ? turn?.error?.status ?? null : undefined,
+    api_error_type: isApiError ? turn?.error?.type : undefined,
+    api_error: isApiError ? turn?.error?.apiError : undefined,
+  };
+}
+
+function countFields({ outcome, turn, cost, durationMs }: ResultFacts, { isUnasked }: ResultEnd) {
+  // At the limit `claude -p` counts requests, one more than there were; otherwise answers.
+  const count = outcome.kind === "error_max_turns"
+    ? outcome.turns + 1
+    : turn?.numTurns ?? (outcome.kind === "error_max_budget_usd" ? 1 : 0);
+  return {
+    duration_ms: durationMs ?? turn?.durationMs ?? 0,
+    // The request of a command is not counted, though it is paid for.
+    duration_api_ms: isUnasked || outcome.kind === "local" ? 0 : cost?.apiDurationMs ?? 0,
+    num_turns: isUnasked ? 0 : count,
+  };
+}
+
+function textFields(facts: ResultFacts, { failure, isApiError, output }: ResultEnd) {
+  const { outcome, isForeign } = facts;
+  const words = textOf(facts);
+  const text = isApiError ? printSentence(words) : words;
+  const hasNone = isForeign ||
+    failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind));
+  const answer = output === undefined ? text : JSON.stringify(output.value);
+  return {
+    result: hasNone ? undefined : answer,
+    errors: failure === undefined ? undefined : [failure.message],
+  };
+}
+
+function stopReason({ outcome, turn }: ResultFacts, { deferred, isUnasked }: ResultEnd) {
+  if (deferred !== undefined) return "tool_deferred";
+  return turn?.stopReason ?? (outcome.kind === "answered" && !isUnasked ? "end_turn" : null);
+}
+
+function costFields(facts: ResultFacts, { isUnasked }: ResultEnd) {
+  const { cost, turn, sinceLast } = facts;
+  const modelUsage = modelUsageOf({ ...facts, answering: turn?.model });
+  return {
+    total_cost_usd: cost?.totalUsd,
+    usage: usageOf(facts),
+    modelUsage,
+    model_usage_since_last_result: isUnasked || sinceLast === "nothing"
+      ? {}
+      : sinceLast && usageSince(sinceLast, modelUsage),
+  };
+}
+
+function messageFields(facts: ResultFacts, { isTimed }: ResultEnd) {
+  const asked = { taken: facts.messages ?? [], joined: facts.joined ?? [] };
+  return {
+    origin: originOf(facts),
+    ...askedBy(asked),
+    ...(isTimed && isToFirst(asked) ? firstRequest(facts) : {}),
+  };
+}
+
+/** Outcomes of which `claude -p` prints no `result`, whatever the model has said before. */
 const UNANSWERED: readonly Outcome["kind"][] = [
   "error_max_turns",
   "error_max_budget_usd",
@@ -155,15 +213,15 @@ const UNANSWERED: readonly Outcome["kind"][] = [
   "error_during_execution",
 ];
 
-/** The structured answer of a turn, which is what its tool was given last and has taken. */
+/** The structured answer of a turn: the input of the last call of its tool that succeeded. */
 function structuredOutput(turn: Turn | undefined): { readonly value: unknown } | undefined {
-  const isTaken = (id: string) =>
+  const succeeded = (id: string) =>
     turn?.toolResults.some(({ toolUseId, isError }) => toolUseId === id && !isError);
-  const call = turn?.toolUses.findLast(({ id, name }) => name === OUTPUT_TOOL && isTaken(id));
+  const call = turn?.toolUses.findLast(({ id, name }) => name === OUTPUT_TOOL && succeeded(id));
   return call === undefined ? undefined : { value: call.input };
 }
 
-/** The call that was put off, as `claude -p` tells whoever is to decide on it. */
+/** The call that a hook has deferred, for the caller to decide on it. */
 function deferredCall(turn: Turn | undefined): JsonObject | undefined {
   const call = turn?.toolUses.find(({ id }) => id === turn.deferred);
   return call === undefined ? undefined : { id: call.id, name: call.name, input: call.input };
@@ -182,8 +240,7 @@ function failureOf(
   }
 }
 
-function textOf(facts: ResultFacts, turn: Turn | undefined): string {
-  const { outcome, lastAssistantMessage } = facts;
+function textOf({ outcome, turn, lastAssistantMessage }: ResultFacts): string {
   if (outcome.kind === "local") return outcome.text;
   if (failureOf(outcome) !== undefined) return turn?.textSoFar || (lastAssistantMessage ?? "");
   // An answer in the transcript counts even if its text is empty: it ended on another block.
@@ -209,31 +266,34 @@ const NO_USAGE: JsonObject = {
   fallback_credit: null,
 };
 
-function numTurnsOf({ outcome, turn }: ResultFacts): number {
-  return turn?.numTurns ?? (outcome.kind === "error_max_budget_usd" ? 1 : 0);
+function usageOf(facts: ResultFacts): Readonly<Record<string, unknown>> {
+  const usage = { ...NO_USAGE, ...turnUsage(facts) };
+  return onlyWireKeys("usage", usage, { version: facts.version, extra: true });
 }
 
-function usageOf(facts: ResultFacts, turn: Turn | undefined): Readonly<Record<string, unknown>> {
-  // What has used up the budget, or the last try, does not count any more.
-  const usage = facts.outcome.kind === "error_max_budget_usd" ||
-      facts.outcome.kind === "error_max_structured_output_retries"
-    ? turn?.usageBefore
-    : turn === undefined || (turn.answers > 0 && turn.unseen !== true)
-    ? turn?.usage
-    : { ...turn.usage, ...unwrittenUsage(turn, facts.cost) };
-  return onlyWireKeys("usage", { ...NO_USAGE, ...usage }, { version: facts.version, extra: true });
+function turnUsage({ outcome, turn, cost }: ResultFacts): JsonObject | undefined {
+  switch (outcome.kind) {
+    case "error_max_budget_usd":
+    case "error_max_structured_output_retries":
+      // The request that used up the budget, or the last try, is not counted.
+      return turn?.usageBefore;
+    default:
+      return turn === undefined || (turn.answers > 0 && turn.unseen !== true)
+        ? turn?.usage
+        : { ...turn.usage, ...unwrittenUsage(turn, cost) };
+  }
 }
 
-/** Tools in whose place other requests of the same model may be made. */
-const OF_SUBAGENTS = ["Agent", "Skill", "Task"];
+/** Tools whose subagents may make requests to the same model. */
+const SUBAGENT_TOOLS = ["Agent", "Skill", "Task"];
 
-/** An answer without any block leaves no line, but was paid for. */
+/** The usage of an answer without any block, which has no line in the transcript but was paid for. */
 function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
   const models = Object.values(cost?.modelUsage ?? {});
   // The cost of a resumed session is not only this turn's.
   if (models.length === 0 || turn.prompt === undefined || turn.prompt.parentUuid) return {};
   const isShared = models.length > 1 ||
-    turn.toolUses.some(({ name }) => OF_SUBAGENTS.includes(name));
+    turn.toolUses.some(({ name }) => SUBAGENT_TOOLS.includes(name));
   if (turn.answers > 0 && isShared) return {};
   const sum = (field: string) => {
     const counts = models.map((usage) => usage[field]).filter((count) => typeof count === "number");
@@ -249,37 +309,33 @@ function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
     cache_read_input_tokens: sum("cacheReadInputTokens"),
     output_tokens: sum("outputTokens"),
     cache_creation: written.ephemeral_5m_input_tokens === undefined
-      ? keptAlike(turn.usage["cache_creation"], sum("cacheCreationInputTokens"))
+      ? cachedAlike(turn.usage["cache_creation"], sum("cacheCreationInputTokens"))
       : written,
-    // Where its requests are answered, only an answer says.
+    // Only an answer with a line says where requests are answered.
     ...(turn.answers > 0 ? {} : { inference_geo: undefined }),
   };
 }
 
-/** So many tokens as the answers that have a line keep theirs in the cache, where all do so alike. */
-function keptAlike(known: unknown, count: number | undefined): JsonObject | undefined {
+/** Counts cached tokens as the answers with a line do, if all of these are cached for the same time. */
+function cachedAlike(known: unknown, count: number | undefined): JsonObject | undefined {
   if (!isJsonObject(known)) return undefined;
   const kinds = Object.keys(known).filter((kind) => known[kind] !== 0);
   return kinds.length === 1 && kinds[0] !== undefined ? { ...known, [kinds[0]]: count } : undefined;
 }
 
 function terminalReason(
-  facts: {
-    readonly outcome: Outcome;
-    readonly apiError: boolean;
-    readonly turn: Turn | undefined;
-  },
+  { outcome, turn }: ResultFacts,
+  { isApiError }: ResultEnd,
 ): string | undefined {
-  const { outcome, apiError, turn } = facts;
   switch (outcome.kind) {
     case "answered":
       if (turn?.deferred !== undefined) return "tool_deferred";
-      if (!apiError && turn?.halted !== undefined) {
+      if (!isApiError && turn?.halted !== undefined) {
         return turn.halted === "stop" ? "stop_hook_prevented" : "hook_stopped";
       }
-      return apiError ? errorReason(turn) : "completed";
+      return isApiError ? errorReason(turn) : "completed";
     case "failed":
-      return apiError ? errorReason(turn) : "completed";
+      return isApiError ? errorReason(turn) : "completed";
     case "error_max_turns":
       return "max_turns";
     case "error_max_budget_usd":
@@ -299,13 +355,13 @@ function terminalReason(
 function errorReason(turn: Turn | undefined): string {
   if (turn?.error?.status === 413) return "image_error";
   if (turn?.text.startsWith("Prompt is too long")) {
-    // Claude Code itself refuses what is far too long, without a request.
+    // Claude Code itself refuses a prompt that is far too long, without a request.
     return turn.error?.status === null ? "blocking_limit" : "prompt_too_long";
   }
   return "api_error";
 }
 
-/** What Claude Code notes as the result of a Bash tool that the end of the run killed: SIGKILL or SIGTERM. */
+/** The result of a Bash call whose shell was killed at the end of the run, by SIGKILL or SIGTERM. */
 const KILLED = /^Exit code 1(?:37|43)\b/;
 
 function isToolRunning(turn: Turn | undefined): boolean {
@@ -318,7 +374,7 @@ function isToolRunning(turn: Turn | undefined): boolean {
   return turn.toolUses.some((use) => !done.has(use.id));
 }
 
-/** When the first request of a turn went out, where that was heard, and how much the model was given to read with it. */
+/** When the first request of a turn was sent, where that was observed, and its input in tokens. */
 function firstRequest({ turn, sentAt }: ResultFacts): JsonObject {
   const usage = turn?.firstUsage ?? {};
   const count = (field: string) => typeof usage[field] === "number" ? usage[field] : 0;
@@ -332,11 +388,8 @@ function firstRequest({ turn, sentAt }: ResultFacts): JsonObject {
   };
 }
 
-/** A turn that a background task started says so, and one whose sender says that a person did, or none. */
-function originOf(
-  turn: Turn | undefined,
-  { messages = [] }: Pick<ResultFacts, "messages">,
-): unknown {
+/** The `origin` of a turn: a background task, a person, or a message that the caller made up. */
+function originOf({ turn, messages = [] }: ResultFacts): unknown {
   const origin = turn?.prompt?.origin;
   if (isJsonObject(origin) && origin["kind"] === "task-notification") return origin;
   const [first] = messages;
@@ -345,13 +398,14 @@ function originOf(
   return first.human ? { kind: "human" } : undefined;
 }
 
-/** When a turn's first answer was asked for and came, in milliseconds from the start of the child. */
+/** The times of a turn's first answer, in milliseconds from the start of the child. */
 export interface StreamTimes {
+  /** When the request was sent. */
   readonly askedAt: number;
   readonly begunAt: number;
   /** When its first block began. */
   readonly contentAt?: number;
-  /** When its first block was whole. */
+  /** When its first block was complete. */
   readonly wholeAt?: number;
 }
 
@@ -363,21 +417,20 @@ interface TimesToFirst {
   readonly first_content_frame_ms?: number;
 }
 
-/** What is known of the turn besides. */
-interface OfTurn {
+interface TurnStart {
   /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
-  /** When the prompt was written down; what came before is of another turn, and so not told. */
+  /** When the prompt was written, in milliseconds since the epoch. Earlier times are of another turn. */
   readonly promptAt: number;
 }
 
-/** When the request for it went out, in milliseconds since the epoch. */
-export function sentAt(times: StreamTimes | undefined, of: OfTurn): number | undefined {
+/** When the turn's first request was sent, in milliseconds since the epoch. */
+export function sentAt(times: StreamTimes | undefined, of: TurnStart): number | undefined {
   return isOfTurn(times, of) ? Math.round(of.startedAt + times.askedAt) : undefined;
 }
 
-/** How long a turn's prompt waited for the first of its answer. */
-export function timesToFirst(times: StreamTimes | undefined, of: OfTurn): TimesToFirst {
+/** How long a turn's prompt waited for its first answer. */
+export function timesToFirst(times: StreamTimes | undefined, of: TurnStart): TimesToFirst {
   if (!isOfTurn(times, of)) return {};
   const { startedAt, promptAt } = of;
   const after = (at: number) => Math.max(0, Math.round(startedAt + at - promptAt));
@@ -392,7 +445,7 @@ export function timesToFirst(times: StreamTimes | undefined, of: OfTurn): TimesT
 
 function isOfTurn(
   times: StreamTimes | undefined,
-  { startedAt, promptAt }: OfTurn,
+  { startedAt, promptAt }: TurnStart,
 ): times is StreamTimes {
   return times !== undefined && startedAt + times.askedAt >= promptAt;
 }

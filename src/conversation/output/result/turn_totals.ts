@@ -2,10 +2,10 @@ import { summedUsage } from "../../../claude/transcript/cost.ts";
 import type { ToolUse, Turn } from "../../../claude/transcript/turn.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 
-/** Counts of the subagents a run started, as `claude -p` prints them. */
+/** Counts of the subagents that a run started, as `claude -p` prints them (`subagent_stats`). */
 export interface SubagentStats {
   readonly spawned: number;
-  /** What the model asked for in `run_in_background`. */
+  /** By the `run_in_background` of the call. */
   readonly requested: {
     readonly background: number;
     readonly foreground: number;
@@ -25,7 +25,6 @@ export interface SubagentStats {
   readonly by_type: Readonly<Record<string, number>>;
 }
 
-/** Of none. */
 const NO_STATS: SubagentStats = {
   spawned: 0,
   requested: { background: 0, foreground: 0, unset: 0 },
@@ -39,35 +38,33 @@ const NO_STATS: SubagentStats = {
   by_type: {},
 };
 
-/** What turns tell of the subagents that they have started. */
+/** Counts of the subagents that turns have started, from the results of their calls. */
 interface SubagentCounts {
   readonly requested: SubagentStats["requested"];
   readonly background: number;
   readonly completed: number;
   readonly failed: number;
   readonly byType: Readonly<Record<string, number>>;
-  /** The ids of those in the background, by which it is known how they end. */
-  readonly apart: readonly string[];
+  /** The ids of the subagents in the background. Their ends are known by these. */
+  readonly inBackground: readonly string[];
 }
 
-/** Before any. */
 export const NO_SUBAGENTS: SubagentCounts = {
   requested: NO_STATS.requested,
   background: 0,
   completed: 0,
   failed: 0,
   byType: {},
-  apart: [],
+  inBackground: [],
 };
 
-/** What the model is told of a subagent that the turn has waited for, and whose API failed. */
+/** The result of a call whose subagent was in the foreground and met an API error. */
 const TERMINATED = /^Agent terminated early\b/u;
 
 /**
- * Counts the subagents that the main conversation of a run started in further turns.
+ * Counts the subagents that further turns of the session have started.
  *
- * Those that subagents started themselves, and refusals, are in no line of the main transcript and
- * count 0.
+ * Subagents of subagents and refused calls are in no line of the session's transcript, and are not counted.
  */
 function countSubagents(
   before: SubagentCounts,
@@ -77,7 +74,7 @@ function countSubagents(
   const uses = new Map(called.map((use) => [use.id, use]));
   const requested = { ...before.requested };
   const byType = new Map(Object.entries(before.byType));
-  const apart = [...before.apart];
+  const inBackground = [...before.inBackground];
   let { background, completed, failed } = before;
 
   for (const result of turns.flatMap((turn) => turn.toolResults)) {
@@ -92,7 +89,7 @@ function countSubagents(
     else requested.unset++;
     if (launched.isAsync === true) background++;
     if (isTerminated) failed++;
-    else if (launched.isAsync === true) apart.push(asText(launched.agentId));
+    else if (launched.isAsync === true) inBackground.push(asText(launched.agentId));
     else if (launched.status === "completed") completed++;
     else if (launched.status === "failed") failed++;
     const type = typeof launched.agentType === "string" ? launched.agentType : input.subagent_type;
@@ -100,7 +97,14 @@ function countSubagents(
     byType.set(name, (byType.get(name) ?? 0) + 1);
   }
 
-  return { requested, background, completed, failed, byType: Object.fromEntries(byType), apart };
+  return {
+    requested,
+    background,
+    completed,
+    failed,
+    byType: Object.fromEntries(byType),
+    inBackground,
+  };
 }
 
 /** Whether a call starts a subagent. */
@@ -108,18 +112,17 @@ function startsSubagent({ name }: ToolUse): boolean {
   return name === "Agent" || name === "Task";
 }
 
-/** How many subagents have been started. */
+/** The number of subagents that have been started. */
 export function spawnedIn({ requested }: SubagentCounts): number {
   return requested.background + requested.foreground + requested.unset;
 }
 
 /**
- * The counts of the subagents of a run.
+ * Returns the counts of a run's subagents as `claude -p` prints them.
  *
- * @param options.stopped how many were still at work when the run ended
- * @param options.before those that were counted before these turns
- * @param options.ends how those in the background ended that are not at work, by their ids, whether or not the model has
- * been told so
+ * @param options.stopped how many were still running when the run ended
+ * @param options.before the counts of earlier children of the conversation
+ * @param options.ends the statuses with which subagents in the background ended, by their ids
  */
 export function subagentStats(
   counts: SubagentCounts,
@@ -134,7 +137,8 @@ export function subagentStats(
   for (const [name, count] of Object.entries(counts.byType)) {
     byType.set(name, (byType.get(name) ?? 0) + count);
   }
-  const ended = (status: string) => counts.apart.filter((id) => ends.get(id) === status).length;
+  const ended = (status: string) =>
+    counts.inBackground.filter((id) => ends.get(id) === status).length;
   return {
     ...before,
     spawned,
@@ -156,22 +160,21 @@ function fieldsOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** What turns come to together, which is all that is asked of those whose results were told long ago. */
+/** The totals of several turns. Nothing else is kept of turns whose results were printed long ago. */
 export interface TurnTotals {
-  /** How many there are. */
+  /** The number of turns. */
   readonly count: number;
   /** The models that have answered. */
   readonly models: ReadonlySet<string>;
-  /** The sum over their answers. */
+  /** The sum of the usage of all answers. */
   readonly usage: JsonObject;
-  /** Whether one of them has been stopped. */
+  /** Whether one of the turns was stopped. */
   readonly isCut: boolean;
   /** How often safeguards have stopped an answer. */
   readonly refusals: number;
   readonly subagents: SubagentCounts;
 }
 
-/** Of none. */
 export const NO_TURNS: TurnTotals = {
   count: 0,
   models: new Set(),
@@ -181,7 +184,7 @@ export const NO_TURNS: TurnTotals = {
   subagents: NO_SUBAGENTS,
 };
 
-/** What turns come to with those that follow them. */
+/** Adds further turns to totals. */
 export function withTurns(before: TurnTotals, turns: readonly Turn[]): TurnTotals {
   const models = turns.map(({ model }) => model).filter((model) => model !== undefined);
   return {
