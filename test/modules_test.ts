@@ -86,7 +86,7 @@ Deno.test("no files import each other in a circle", () => {
   assert(done.size > 100);
 });
 
-Deno.test("only src/sandbox/paths.ts and src/whole_path.ts join paths", () => {
+Deno.test("only src/paths.ts joins paths", () => {
   const others = SOURCES.filter((path) =>
     /"(?:node:path|@std\/path)/u.test(Deno.readTextFileSync(new URL(path, ROOT)))
   );

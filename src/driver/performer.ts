@@ -5,7 +5,7 @@ import { findRunProcesses, killRunProcesses, type RunProcesses } from "../sandbo
 import { TASK_OUTPUT } from "../conversation/protocol/requests/task_output.ts";
 import type { ControlRequest } from "../claude/wire/control.ts";
 import type { DeadlineName } from "../conversation/control/input.ts";
-import { parentOf } from "../sandbox/paths.ts";
+import { parentOf } from "../paths.ts";
 
 /** The deadlines that the machines have set, in milliseconds on the clock of their inputs. */
 export class Deadlines {

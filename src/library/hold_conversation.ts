@@ -6,7 +6,7 @@ import { earlyWarnings, type PreparedRun } from "../run/prepare_run.ts";
 import type { RunOrder } from "../run/plan/run_order.ts";
 import type { Teardown } from "../run/teardown.ts";
 import type { Environment } from "../sandbox/environment.ts";
-import { absolutePath } from "../sandbox/paths.ts";
+import { absolutePath } from "../paths.ts";
 
 /** Options of a conversation, in addition to its request. */
 export interface HoldOptions

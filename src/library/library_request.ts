@@ -2,7 +2,7 @@ import { parseArguments } from "../cli/arguments/parse_arguments.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { CliError } from "../cli_error.ts";
 import { currentFolder } from "../run/facts/this_process.ts";
-import { absolutePath } from "../sandbox/paths.ts";
+import { absolutePath } from "../paths.ts";
 
 /** The functions of the library, and how each gets its prompts. */
 const PROMPTS = {

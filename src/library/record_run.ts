@@ -14,7 +14,7 @@ import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { ConversationEffect } from "../conversation/output/conversation.ts";
 import type { Input } from "../conversation/control/input.ts";
-import { absolutePath } from "../sandbox/paths.ts";
+import { absolutePath } from "../paths.ts";
 
 /** The largest file of settings that is read, in bytes. */
 const MAX_SETTINGS_BYTES = 16_000_000;

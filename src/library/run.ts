@@ -15,7 +15,7 @@ import { performRun } from "../run/perform_run.ts";
 import { needsChild } from "../run/plan/plan_facts.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
-import { absolutePath } from "../sandbox/paths.ts";
+import { absolutePath } from "../paths.ts";
 import type { Frame } from "../claude/wire/frame.ts";
 
 /**

@@ -13,7 +13,7 @@ import { createSlicedWorker, type SlicedWorker } from "../recording/relay/sliced
 import { stabilizeRequest } from "../recording/relay/steady_request.ts";
 import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
-import { absolutePath } from "../sandbox/paths.ts";
+import { absolutePath } from "../paths.ts";
 import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/api_variables.ts";
 import type { RunFacts } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";

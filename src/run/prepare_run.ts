@@ -15,7 +15,7 @@ import type { FolderContents, FolderFile } from "../sandbox/folder/folder_layout
 import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts";
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import type { SweptFolder } from "../sandbox/folder/sweep.ts";
-import { realPath } from "../sandbox/paths.ts";
+import { realPath } from "../paths.ts";
 import { foldersOfRuns, listPlaces } from "../sandbox/folder/run_places.ts";
 import type { Entry } from "../claude/transcript/entry.ts";
 import { projectSlug } from "../claude/transcript/session_files.ts";

@@ -1,5 +1,5 @@
 import type { Environment } from "../sandbox/environment.ts";
-import { absoluteDir } from "../sandbox/paths.ts";
+import { absoluteDir } from "../paths.ts";
 import { fileAt } from "../../ffi/files/at_path.ts";
 import { foldersOfRuns, listPlaces } from "../sandbox/folder/run_places.ts";
 

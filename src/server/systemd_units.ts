@@ -3,8 +3,7 @@ import type { Environment } from "../sandbox/environment.ts";
 import { namesIn } from "../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
-import { parentOf } from "../sandbox/paths.ts";
-import { wholePath } from "../whole_path.ts";
+import { parentOf, wholePath } from "../paths.ts";
 import { isUnixListener } from "../../ffi/descriptors/unix_socket.ts";
 
 /** How systemd starts a server. */

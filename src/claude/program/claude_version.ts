@@ -3,7 +3,7 @@ import { fileAt } from "../../../ffi/files/at_path.ts";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import { CliError } from "../../cli_error.ts";
-import { realPath } from "../../sandbox/paths.ts";
+import { realPath } from "../../paths.ts";
 import { compareVersions, OLDEST_VERSION } from "../versions/compare_versions.ts";
 
 /** Time `--version` may take, in milliseconds: measured 8 (2.1.330). */

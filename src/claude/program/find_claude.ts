@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { absolutePath } from "../../sandbox/paths.ts";
+import { absolutePath } from "../../paths.ts";
 
 /**
  * The claude executable: the path the caller named, else the first `claude` on the caller's PATH that is not our

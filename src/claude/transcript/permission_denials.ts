@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { wholePath } from "../../whole_path.ts";
+import { wholePath } from "../../paths.ts";
 import type { UserEntry } from "./entry.ts";
 import { isDeferral, type ToolResult, type ToolUse, type Turn } from "./turn.ts";
 

@@ -24,7 +24,7 @@ import { tokenize } from "../arguments/tokenize.ts";
 import { createLineSplitter, LONGEST_LINE } from "../../claude/transcript/line_splitter.ts";
 import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
-import { absolutePath } from "../../sandbox/paths.ts";
+import { absolutePath } from "../../paths.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 export interface ProgramReplay {

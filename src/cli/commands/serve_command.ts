@@ -7,7 +7,7 @@ import { conversationRequest } from "../../library/library_request.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/sweep.ts";
-import { absolutePath } from "../../sandbox/paths.ts";
+import { absolutePath } from "../../paths.ts";
 import { requireProc } from "../../sandbox/require_system.ts";
 import {
   type ConversationProfile,

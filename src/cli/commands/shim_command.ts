@@ -6,7 +6,7 @@ import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { findClaude, isShim, SHIM_MARK } from "../../claude/program/find_claude.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { absolutePath, parentOf } from "../../sandbox/paths.ts";
+import { absolutePath, parentOf } from "../../paths.ts";
 import { type Flag, FLAGS } from "../arguments/flags.ts";
 import { subcommandsOf } from "../../claude/versions/profiles.ts";
 import { shellQuote } from "../../shell_quote.ts";

@@ -17,7 +17,7 @@ import { performRun, type RunReport } from "../../run/perform_run.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import { Teardown } from "../../run/teardown.ts";
-import { absolutePath } from "../../sandbox/paths.ts";
+import { absolutePath } from "../../paths.ts";
 
 interface PromptRunOptions {
   /** Reads the prompt, once everything else that could fail has been checked. */

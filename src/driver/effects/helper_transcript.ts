@@ -1,6 +1,6 @@
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { nameOf, parentOf } from "../../sandbox/paths.ts";
+import { nameOf, parentOf } from "../../paths.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../claude/transcript/entry.ts";
 import { asText, type JsonObject } from "../../json_object.ts";

@@ -1,7 +1,7 @@
 import type { Interest, Ready } from "../../../ffi/descriptors/poll.ts";
 import type { RetrySource } from "./debug_log.ts";
 import { subagentFolders, SubagentSource, TranscriptSource } from "./transcript_source.ts";
-import { parentOf } from "../../sandbox/paths.ts";
+import { parentOf } from "../../paths.ts";
 import type { Input, Untimed } from "../../conversation/control/input.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { FolderWatch } from "../../../ffi/files/folder_watch.ts";

@@ -1,8 +1,7 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
-import { upFrom } from "../../sandbox/paths.ts";
-import { wholePath } from "../../whole_path.ts";
+import { upFrom, wholePath } from "../../paths.ts";
 import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 
 /** An Agent SDK: for Python its interpreter, for TypeScript its declarations. */

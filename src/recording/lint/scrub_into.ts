@@ -1,4 +1,4 @@
-import { realPath } from "../../sandbox/paths.ts";
+import { realPath } from "../../paths.ts";
 import { CliError } from "../../cli_error.ts";
 import { findCassettes, type FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { cassetteParts } from "./cassette_parts.ts";

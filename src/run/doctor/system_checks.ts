@@ -9,7 +9,7 @@ import { spawn } from "../../../ffi/processes/spawn.ts";
 import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { makePrivateFolder } from "../../sandbox/folder/private_folder.ts";
 import { removeEmpty, removeFolder } from "../../sandbox/remove_folder.ts";
-import { parentOf } from "../../sandbox/paths.ts";
+import { parentOf } from "../../paths.ts";
 import type { SweptFolder } from "../../sandbox/folder/sweep.ts";
 
 /** Checks operating system, architecture and C library. */

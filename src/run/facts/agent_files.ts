@@ -3,7 +3,7 @@ import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
-import { absolutePath, upFrom } from "../../sandbox/paths.ts";
+import { absolutePath, upFrom } from "../../paths.ts";
 import { LARGEST_AGENT_FILE, type OtherAgents } from "../plan/caller_agents.ts";
 import { flagValues, type RunOrder } from "../plan/run_order.ts";
 import type { Places } from "./project_facts.ts";

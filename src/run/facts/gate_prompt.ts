@@ -13,7 +13,7 @@ import {
   pluginDirs,
 } from "../../sandbox/child/custom_command.ts";
 import { watchesModels } from "../../sandbox/child/read_settings.ts";
-import { absolutePath } from "../../sandbox/paths.ts";
+import { absolutePath } from "../../paths.ts";
 import type { GatedPrompt, HiddenSkills } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { UNKNOWN_VERSION } from "./settings_documents.ts";

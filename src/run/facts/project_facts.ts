@@ -8,7 +8,7 @@ import {
   settingSources,
 } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { absolutePath, realPath, upFrom } from "../../sandbox/paths.ts";
+import { absolutePath, realPath, upFrom } from "../../paths.ts";
 import type { Distrust, InstructionFiles, ProjectSource } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 

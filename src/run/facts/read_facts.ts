@@ -19,11 +19,10 @@ import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/chi
 import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts";
 import { hasScheduledTasks } from "../../sandbox/child/child_environment.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { absolutePath, parentOf } from "../../sandbox/paths.ts";
+import { absolutePath, parentOf, wholePath } from "../../paths.ts";
 import { writableFolders } from "../../sandbox/folder/tool_access.ts";
 import { requireSystem } from "../../sandbox/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
-import { wholePath } from "../../whole_path.ts";
 import { tracesSpans } from "../plan/api_variables.ts";
 import { mcpConfigOf } from "../plan/child_args.ts";
 import { hooklessFlag } from "../plan/permission_mode.ts";

@@ -3,7 +3,7 @@ import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { readSettings, type SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
-import { absolutePath, parentOf } from "../../sandbox/paths.ts";
+import { absolutePath, parentOf } from "../../paths.ts";
 import { hooklessFlag } from "../plan/permission_mode.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import { flagValues, type RunOrder } from "../plan/run_order.ts";

@@ -10,7 +10,7 @@ import { gitRoot, gitStatus, repositoryOf } from "../../sandbox/child/git_reposi
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../json_object.ts";
 import { withoutDeepValues } from "../../claude/settings/settings_faults.ts";
-import { absolutePath, parentOf, realPath, upFrom } from "../../sandbox/paths.ts";
+import { absolutePath, parentOf, realPath, upFrom } from "../../paths.ts";
 
 /** Instruction files of a folder. 2.1.330 reads those in `.claude` if the others are missing. */
 const INSTRUCTIONS = [

@@ -8,7 +8,7 @@ import type { HookEvent } from "../../sandbox/child/hooks.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { type FolderContents, folderParts } from "../../sandbox/folder/folder_layout.ts";
-import { isBelow } from "../../sandbox/paths.ts";
+import { isBelow } from "../../paths.ts";
 import { exposedRuns, hiddenRuns, reopenedRuns } from "../../sandbox/folder/tool_access.ts";
 import { variableOf } from "./api_variables.ts";
 import { asksForPermissions, type PlacedTexts } from "./child_args.ts";

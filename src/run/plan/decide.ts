@@ -8,7 +8,7 @@ import type { JsonObject } from "../../json_object.ts";
 import { silencesHooks, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { shellOf, type SplitShell } from "../../sandbox/child/child_files.ts";
 import { folderParts } from "../../sandbox/folder/folder_layout.ts";
-import { absolutePath, nameOf } from "../../sandbox/paths.ts";
+import { absolutePath, nameOf } from "../../paths.ts";
 import type { CallerAgents } from "./caller_agents.ts";
 import { hooklessFlag, modeWithoutHooks, permissionMode } from "./permission_mode.ts";
 import type { FoundSessions, PlanFacts, RunFacts } from "./plan_facts.ts";

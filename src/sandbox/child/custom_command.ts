@@ -1,5 +1,5 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { upFrom } from "../paths.ts";
+import { upFrom } from "../../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 

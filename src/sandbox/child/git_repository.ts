@@ -1,6 +1,6 @@
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { absolutePath, parentOf, realPath } from "../paths.ts";
+import { absolutePath, parentOf, realPath } from "../../paths.ts";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import type { Environment } from "../environment.ts";

@@ -1,5 +1,5 @@
 import type { SettingSource } from "./read_settings.ts";
-import { absolutePath, upFrom } from "../paths.ts";
+import { absolutePath, upFrom } from "../../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 

@@ -2,8 +2,7 @@ import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { CliError } from "../../cli_error.ts";
 import type { SettingsDocument } from "./read_settings.ts";
-import { absolutePath } from "../paths.ts";
-import { wholePath } from "../../whole_path.ts";
+import { absolutePath, wholePath } from "../../paths.ts";
 
 /** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
 const MAX_BYTES = 2_000_000;

@@ -9,7 +9,7 @@ import {
   writeOwner,
 } from "./owner.ts";
 import { removeEmpty, removeFolder } from "../remove_folder.ts";
-import { parentOf } from "../paths.ts";
+import { parentOf } from "../../paths.ts";
 import { folderOfRuns, foldersOfRuns, makeFolderIn, whyForeign } from "./run_places.ts";
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";

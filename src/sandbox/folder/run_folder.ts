@@ -8,7 +8,7 @@ import {
 } from "./private_folder.ts";
 import { judgeOwner, litterOf, type Owner } from "./owner.ts";
 import { removeEmpty, removeFolder } from "../remove_folder.ts";
-import { absoluteDir, parentOf } from "../paths.ts";
+import { absoluteDir, parentOf } from "../../paths.ts";
 import { ForeignFolderError, orderPlaces } from "./run_places.ts";
 import { folderParts } from "./folder_layout.ts";
 

@@ -1,5 +1,5 @@
 import { type Environment, pathVariable } from "../environment.ts";
-import { absoluteDir, isBelow } from "../paths.ts";
+import { absoluteDir, isBelow } from "../../paths.ts";
 import { CliError } from "../../cli_error.ts";
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { removeEmpty } from "../remove_folder.ts";

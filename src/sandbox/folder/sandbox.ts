@@ -19,7 +19,7 @@ import type { copyTranscripts } from "../transcripts/copy_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
 import { findSessionHolder, holderAdvice, refuseHeldSession } from "./run_folder.ts";
 import { removeEmpty, removeFolder } from "../remove_folder.ts";
-import { nameOf, parentOf } from "../paths.ts";
+import { nameOf, parentOf } from "../../paths.ts";
 import { makeFolderIn } from "./run_places.ts";
 import type { Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "./private_folder.ts";
 import { isLiving, judgeOwner, NO_PROCESS, readOwner, thisOwner } from "./owner.ts";
 import { removeEmpty, removeFolder } from "../remove_folder.ts";
-import { absoluteDir, parentOf } from "../paths.ts";
+import { absoluteDir, parentOf } from "../../paths.ts";
 import { foldersOfRuns, listPlaces, whyForeign } from "./run_places.ts";
 import { endRunProcesses } from "../run_processes.ts";
 import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";

@@ -1,5 +1,4 @@
-import { absoluteDir, isBelow } from "../paths.ts";
-import { wholePath } from "../../whole_path.ts";
+import { absoluteDir, isBelow, wholePath } from "../../paths.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**

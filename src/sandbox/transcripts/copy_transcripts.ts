@@ -1,6 +1,6 @@
 import type { FolderContents } from "../folder/folder_layout.ts";
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
-import { parentOf } from "../paths.ts";
+import { parentOf } from "../../paths.ts";
 import { readPortions } from "./read_transcript.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { parentOf } from "../paths.ts";
+import { parentOf } from "../../paths.ts";
 import { buildRenames, indexOfBytes, renameAll, renamePortions } from "./transcript_renames.ts";
 import { readTranscript } from "./read_transcript.ts";
 

@@ -4,7 +4,7 @@ import { CliError } from "../../../src/cli_error.ts";
 import { borrowFolder, sweep } from "../../../src/sandbox/folder/sweep.ts";
 import { makeRunFolder, removeRunFolder } from "../../../src/sandbox/folder/run_folder.ts";
 import { removeFolder } from "../../../src/sandbox/remove_folder.ts";
-import { parentOf } from "../../../src/sandbox/paths.ts";
+import { parentOf } from "../../../src/paths.ts";
 import { folderOfRuns, foldersOfRuns } from "../../../src/sandbox/folder/run_places.ts";
 import { tempFolder } from "../../temp_folder.ts";
 import { Ground, type SandboxWish } from "../ground.ts";

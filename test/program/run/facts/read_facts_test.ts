@@ -4,7 +4,7 @@ import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/thro
 import { CliError } from "../../../../src/cli_error.ts";
 import { readFacts } from "../../../../src/run/facts/read_facts.ts";
 import type { RunOrder } from "../../../../src/run/plan/run_order.ts";
-import { parentOf } from "../../../../src/sandbox/paths.ts";
+import { parentOf } from "../../../../src/paths.ts";
 import { writeScript } from "../../../write_script.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
 import { saysVersion } from "../../claude/program/fake_npm.ts";

@@ -3,7 +3,7 @@ import { makeThrowawayHome, type ThrowawayHome } from "../../../../fixtures/thro
 import type { JsonObject } from "../../../../src/json_object.ts";
 import { watchSurroundings } from "../../../../src/run/facts/surroundings.ts";
 import type { RunOrder } from "../../../../src/run/plan/run_order.ts";
-import { parentOf } from "../../../../src/sandbox/paths.ts";
+import { parentOf } from "../../../../src/paths.ts";
 import { missingTool } from "../../../missing_tool.ts";
 import { skipIfLacking } from "../../../skip_if_lacking.ts";
 import { PLAIN_ORDER } from "../../../run/plain_order.ts";
