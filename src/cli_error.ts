@@ -1,6 +1,7 @@
+import { definedFields } from "./defined_fields.ts";
 /** Exit codes besides 0, 1 (the assistant or the API failed) and 2 (this program or its environment failed). */
 export const EXIT = {
-  /** A limit is used up, or the API is too busy. */
+  /** A limit is used up, or the API is too busy: EX_TEMPFAIL of sysexits(3). */
   tryLater: 75,
   timedOut: 124,
   /** The reader of stdout is gone. */
@@ -57,7 +58,7 @@ export function toBadInputError(error: unknown): unknown {
   return new BadInputError(message, {
     exitCode,
     cause: error,
-    ...(suggestion === undefined ? {} : { suggestion }),
+    ...definedFields({ suggestion }),
   });
 }
 

@@ -16,6 +16,15 @@ export function entryAt(path: string): Deno.FileInfo | undefined {
   }
 }
 
+/** Removes a file if possible: one that was renamed or never written is no error. */
+export function tryRemove(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // It does not exist, or its folder cannot be changed.
+  }
+}
+
 /** The names in a folder, in no order; none where it cannot be read. */
 export function namesIn(folder: string): readonly string[] {
   try {

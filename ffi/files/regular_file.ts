@@ -72,6 +72,15 @@ export function readRegularFile(
   }
 }
 
+/** Reads a file as UTF-8; undefined where `readRegularFile` throws. */
+export function tryReadText(path: string, limit: number): string | undefined {
+  try {
+    return new TextDecoder().decode(readRegularFile(path, { limit }));
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * A regular file that is held open and read piece by piece, by the rules of `readRegularFile`, except that a link is not
  * followed unless that is asked for: it is no regular file. What was opened stays what is read, even once its path is

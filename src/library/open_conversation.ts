@@ -19,6 +19,7 @@ import { messageLine } from "../claude/wire/caller_line.ts";
 import type { ControlAnswer, ControlResponse } from "../claude/wire/control.ts";
 import type { ContentBlock } from "../claude/wire/message_frames.ts";
 import type { Frame } from "../claude/wire/frame.ts";
+import { EXIT } from "../cli_error.ts";
 
 /** Options of a conversation. */
 export interface ConverseOptions extends RunOptions {
@@ -205,9 +206,6 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
 /** How many of the last messages with an id are remembered, so that none of them is sent twice. */
 const MAX_REMEMBERED = 1000;
 
-/** The exit code of a conversation that was ended before it began: that of a run whose output has no reader. */
-const ABANDONED_CODE = 141;
-
 /** A conversation that is carried out, from its start to its end. */
 class ConversationRun {
   readonly #options: OpenOptions;
@@ -285,7 +283,7 @@ class ConversationRun {
         // The conversation was ended before it had a child.
         if (!(error instanceof StoppedError)) throw error;
         signal?.throwIfAborted();
-        return ABANDONED_CODE;
+        return EXIT.abandoned;
       });
       this.#closedError ??= closedError("it has been ended");
       this.#frames.end();

@@ -1,6 +1,6 @@
 import { parse } from "@std/jsonc/parse";
 import deno from "../../deno.json" with { type: "json" };
-import { readRegularFile } from "../../ffi/files/regular_file.ts";
+import { tryReadText } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { API_FOLDER, type ForkOrigin } from "../recording/cassette/cassette_format.ts";
 import { flagsToRecord, inlineSystemPrompts } from "../recording/cassette/recorded_flags.ts";
@@ -128,7 +128,7 @@ function collectFlags(
     ...inlineSystemPrompts(forwarded, {
       systemPrompt: initialized?.systemPrompt,
       appendSystemPrompt: initialized?.appendSystemPrompt,
-      read: (path) => readText(absolutePath(path, cwd)) || undefined,
+      read: (path) => tryReadText(absolutePath(path, cwd), MAX_SETTINGS_BYTES) || undefined,
     }),
     ...(permissionMode === undefined ? [] : [`--permission-mode=${permissionMode}`]),
     ...disallowedTools.map((tools) => `--disallowedTools=${tools}`),
@@ -144,7 +144,9 @@ function collectSettings(
 ): readonly string[] {
   const given = [request.settings ?? "", ...mcpConfigs].map((value) =>
     parseJsonc(
-      /^\s*[{[]/u.test(value) ? value : readText(absolutePath(value, cwd)),
+      /^\s*[{[]/u.test(value)
+        ? value
+        : tryReadText(absolutePath(value, cwd), MAX_SETTINGS_BYTES) ?? "",
     )
   );
   const found = [
@@ -155,14 +157,6 @@ function collectSettings(
   ];
   return [...given, ...found].filter((each) => each !== undefined)
     .map((each) => JSON.stringify(each));
-}
-
-function readText(path: string): string {
-  try {
-    return new TextDecoder().decode(readRegularFile(path, { limit: MAX_SETTINGS_BYTES }));
-  } catch {
-    return "";
-  }
 }
 
 /** Parses JSON with comments; undefined for a text that is none. */

@@ -3,9 +3,8 @@ import { endRunProcesses } from "../sandbox/run_processes.ts";
 import { definedFields } from "../defined_fields.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import type { Sandbox } from "../sandbox/folder/sandbox.ts";
-
-/** Exit code of a program that SIGQUIT ends: 128 + 3. */
-const QUIT_CODE = 131;
+import { SIGNALS } from "../../ffi/processes/signals.ts";
+import { EXIT } from "../cli_error.ts";
 
 type OwnedRelay = Pick<ApiRelay, "problems" | "settled" | "finish" | typeof Symbol.dispose>;
 
@@ -140,7 +139,7 @@ export class Teardown implements Disposable {
   readonly #onUnload = () => this.run();
   readonly #onQuit = () => {
     this.run();
-    Deno.exit(QUIT_CODE);
+    Deno.exit(EXIT.signal + SIGNALS.SIGQUIT);
   };
   readonly #onError = (event: ErrorEvent) => this.#crash(event, event.error);
   readonly #onRejection = (event: PromiseRejectionEvent) => this.#crash(event, event.reason);

@@ -1,14 +1,11 @@
-import { CliError, toCliError } from "../cli_error.ts";
+import { CliError, EXIT, toCliError } from "../cli_error.ts";
 import { RunError } from "../library/run_output.ts";
 import { escapeInvisible } from "../recording/redaction/visible_text.ts";
-
-/** The exit code of a request that may succeed later: EX_TEMPFAIL of sysexits.h. */
-const TRY_LATER = 75;
 
 /** The request cannot be served now, but may be later. HTTP answers 503 with `Retry-After`. */
 abstract class TryLaterError extends CliError {
   constructor(message: string, suggestion: string) {
-    super(message, { suggestion, exitCode: TRY_LATER });
+    super(message, { suggestion, exitCode: EXIT.tryLater });
   }
 }
 

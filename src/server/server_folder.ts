@@ -5,7 +5,7 @@ import { CliError } from "../cli_error.ts";
 import { removeEmpty } from "../sandbox/remove_folder.ts";
 import { makeFolderIn, whyForeign } from "../sandbox/folder/run_places.ts";
 import type { ServerPlaces } from "./server_places.ts";
-import { readRegularFile } from "../../ffi/files/regular_file.ts";
+import { tryReadText } from "../../ffi/files/regular_file.ts";
 
 /** The beginning of every error. */
 const FAILURE = "Cannot start the server";
@@ -228,10 +228,6 @@ export function writeToken(path: string): string {
 
 /** Whether a file has a token, or the beginning of one, as after a full disk, and nothing else. */
 function holdsToken(path: string): boolean {
-  try {
-    const text = new TextDecoder().decode(readRegularFile(path, { limit: 2 * TOKEN_BYTES + 1 }));
-    return /^[0-9a-f]*\n?$/u.test(text);
-  } catch {
-    return false;
-  }
+  const text = tryReadText(path, 2 * TOKEN_BYTES + 1);
+  return text !== undefined && /^[0-9a-f]*\n?$/u.test(text);
 }

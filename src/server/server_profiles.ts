@@ -1,11 +1,11 @@
 import { z } from "zod/mini";
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
-import { isTooDeep } from "../claude/wire/json_text.ts";
+import { jsonIn } from "../claude/wire/json_text.ts";
 import type { LateTerms } from "../conversation/control/session_options.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { callerServersIn, startingFields, UNCALLED_EVENTS } from "../run/plan/initialization.ts";
-import { isJsonObject, type JsonObject } from "../json_object.ts";
+import { isJsonObject, type JsonObject, withSortedKeys } from "../json_object.ts";
 import { type ControlRequest, isEmpty } from "../claude/wire/control.ts";
 import type { Environment } from "../sandbox/environment.ts";
 
@@ -68,7 +68,7 @@ export function readProfiles(path: string): readonly NamedProfile[] {
 }
 
 function parseProfile(line: string, name: string): WarmProfile {
-  const result = WARM_PROFILE_SCHEMA.safeParse(parseJson(line));
+  const result = WARM_PROFILE_SCHEMA.safeParse(jsonIn(line));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const place = issue?.path.map(String).join(".") ?? "";
@@ -76,15 +76,6 @@ function parseProfile(line: string, name: string): WarmProfile {
     name,
     place === "" ? "it is no object with a profile" : `${place} is none of one`,
   );
-}
-
-/** Parses JSON; undefined for a text that is none. */
-function parseJson(line: string): unknown {
-  try {
-    return isTooDeep(line) ? undefined : JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function readText(path: string): string {
@@ -243,7 +234,6 @@ export function findColdInitializeReason({ body }: ControlRequest): string | und
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => {
     if (typeof each === "number" && !Number.isFinite(each)) return `${each}`;
-    if (!isJsonObject(each)) return each;
-    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => a < b ? -1 : 1));
+    return withSortedKeys(each);
   });
 }

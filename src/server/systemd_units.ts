@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../sandbox/environment.ts";
-import { namesIn } from "../../ffi/files/at_path.ts";
+import { namesIn, tryRemove } from "../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { parentOf, wholePath } from "../paths.ts";
@@ -149,7 +149,7 @@ export function installUnits(folder: string, units: readonly UnitFile[]): readon
     }
     for (const [at, { path }] of files.entries()) Deno.renameSync(unfinished[at] as string, path);
   } catch (error) {
-    for (const path of unfinished) removeIfThere(path);
+    for (const path of unfinished) tryRemove(path);
     throw new CliError(`Cannot install the server: ${(error as Error).message}`, {
       suggestion: "Set XDG_CONFIG_HOME to a folder that you may write to",
       cause: error,
@@ -218,14 +218,6 @@ function inspectUnit(path: string, action: string): "ours" | "nothing" {
     throw error;
   }
   throw foreign("was written or changed by somebody else");
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // It was renamed, or never written.
-  }
 }
 
 /** The first descriptor that systemd passes; see sd_listen_fds(3). */

@@ -1,4 +1,4 @@
-import { namesIn } from "../../../ffi/files/at_path.ts";
+import { namesIn, tryRemove } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -129,11 +129,7 @@ export function storeLearntProfile(profile: VersionProfile, env: Environment): s
     });
     Deno.renameSync(fresh, path);
   } catch (cause) {
-    try {
-      Deno.removeSync(fresh);
-    } catch {
-      // It was not made.
-    }
+    tryRemove(fresh);
     throw new CliError(`${action}: ${(cause as Error).message}`, {
       suggestion: `Make room in ${folder}, or set XDG_CACHE_HOME to another folder`,
       cause,

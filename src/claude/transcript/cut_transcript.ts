@@ -1,4 +1,4 @@
-import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { asString, asText, isJsonObject, type JsonObject, jsonObjects } from "../../json_object.ts";
 
 /** A shortened transcript; that the message is not in it; or why it cannot be cut there, as a clause. */
 export type CutTranscript =
@@ -127,8 +127,7 @@ function isEndOfAnswer(spoken: readonly Line[]): boolean {
 }
 
 function messageId({ message }: JsonObject): string | undefined {
-  const id = isJsonObject(message) ? message["id"] : undefined;
-  return typeof id === "string" ? id : undefined;
+  return isJsonObject(message) ? asString(message["id"]) : undefined;
 }
 
 function isResult(value: JsonObject): boolean {
@@ -136,8 +135,7 @@ function isResult(value: JsonObject): boolean {
 }
 
 function blocksOf({ message }: JsonObject): readonly JsonObject[] {
-  const content = isJsonObject(message) ? message["content"] : undefined;
-  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+  return isJsonObject(message) ? jsonObjects(message["content"]) : [];
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Entry, lineOf, parseEntry } from "./entry.ts";
+import { asString } from "../../json_object.ts";
 
 /** What tells the child's own lines from others in the same file. */
 export interface OwnLines {
@@ -42,8 +43,7 @@ export function isRepeated({ known }: OwnLines, entry: Entry): boolean {
 }
 
 function fieldOf(entry: Entry, name: "uuid" | "entrypoint"): string | undefined {
-  const value = entry.type === "other" ? entry.line[name] : entry[name];
-  return typeof value === "string" ? value : undefined;
+  return asString(entry.type === "other" ? entry.line[name] : entry[name]);
 }
 
 /** Moves each line after its parent, if its parent is among the lines. Otherwise the order stays. */

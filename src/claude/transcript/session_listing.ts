@@ -1,5 +1,5 @@
 import type { AssistantEntry, AttachmentEntry, Entry } from "./entry.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { asString, isJsonObject, type JsonObject, jsonStrings } from "../../json_object.ts";
 
 /** What a transcript tells about the session: what the model was offered, and its limits. */
 export interface SessionListing {
@@ -103,7 +103,7 @@ export function withNoted(
 
 function withLine(notes: SessionNotes, line: JsonObject, earlier: boolean): SessionNotes {
   if (line.type === "permission-mode") {
-    const permissionMode = text(line.permissionMode);
+    const permissionMode = asString(line.permissionMode);
     return permissionMode === notes.permissionMode ? notes : { ...notes, permissionMode };
   }
   if (line.type === "api-request-shape") {
@@ -116,7 +116,7 @@ function withLine(notes: SessionNotes, line: JsonObject, earlier: boolean): Sess
   const { maxOutputTokens } = notes;
   // A retry after an error may offer other tools.
   const shape = notes.shape ?? line.shapeHash;
-  const requested = notes.requested ?? text(model);
+  const requested = notes.requested ?? asString(model);
   const asksFastMode = notes.asksFastMode || isFast(line.params);
   const isTold = typeof model !== "string" || typeof most !== "number" ||
     maxOutputTokens.get(model) === most;
@@ -147,8 +147,8 @@ function withAttachment(notes: SessionNotes, entry: AttachmentEntry): SessionNot
   switch (attachment.type) {
     case "deferred_tools_delta": {
       const servers = new Map(notes.servers);
-      for (const name of texts(attachment.pendingMcpServers)) servers.set(name, "pending");
-      for (const name of texts(attachment.failedMcpServers)) servers.set(name, "failed");
+      for (const name of jsonStrings(attachment.pendingMcpServers)) servers.set(name, "pending");
+      for (const name of jsonStrings(attachment.failedMcpServers)) servers.set(name, "failed");
       const { addedNames, removedNames } = attachment;
       return { ...notes, deferred: changed(notes.deferred, addedNames, removedNames), servers };
     }
@@ -166,12 +166,12 @@ function withAttachment(notes: SessionNotes, entry: AttachmentEntry): SessionNot
       return isJsonObject(attachment.snapshot)
         ? {
           ...notes,
-          additionalDirectories: texts(attachment.snapshot.additionalWorkingDirectories),
+          additionalDirectories: jsonStrings(attachment.snapshot.additionalWorkingDirectories),
         }
         : notes;
     case "model":
       return isJsonObject(attachment.identity)
-        ? { ...notes, model: text(attachment.identity.modelId) ?? notes.model }
+        ? { ...notes, model: asString(attachment.identity.modelId) ?? notes.model }
         : notes;
     default:
       return notes;
@@ -183,8 +183,8 @@ function changed(
   more: unknown,
   less: unknown,
 ): ReadonlySet<string> {
-  const after = new Set([...names, ...texts(more)]);
-  for (const name of texts(less)) after.delete(name);
+  const after = new Set([...names, ...jsonStrings(more)]);
+  for (const name of jsonStrings(less)) after.delete(name);
   return after;
 }
 
@@ -216,7 +216,8 @@ export function listingOf(notes: SessionNotes): SessionListing {
 }
 
 function isFast(params: unknown): boolean {
-  return isJsonObject(params) && texts(params.betas).some((beta) => beta.startsWith("fast-mode-"));
+  return isJsonObject(params) &&
+    jsonStrings(params.betas).some((beta) => beta.startsWith("fast-mode-"));
 }
 
 /** Whether a line is a request of the session itself, not of a subagent or helper (2.1.330). */
@@ -230,12 +231,4 @@ function toolsOfShape(shape: unknown): readonly string[] {
   return shape.tools.flatMap((tool) =>
     isJsonObject(tool) && typeof tool.name === "string" ? [tool.name] : []
   );
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

@@ -1,4 +1,5 @@
 import { STOP_SIGNALS, type StopSignal } from "./stop_signal.ts";
+import { EXIT } from "../../cli_error.ts";
 
 /** How a turn ended, seen from outside. */
 export type Outcome =
@@ -70,8 +71,8 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
       return 2;
     case "timeout":
     case "idle_timeout":
-      return 124;
+      return EXIT.timedOut;
     case "interrupted":
-      return 128 + STOP_SIGNALS[outcome.signal];
+      return EXIT.signal + STOP_SIGNALS[outcome.signal];
   }
 }

@@ -1,4 +1,4 @@
-import { entryAt } from "../../../ffi/files/at_path.ts";
+import { entryAt, tryRemove } from "../../../ffi/files/at_path.ts";
 import type { ShimOptions } from "../arguments/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { print } from "../report/print.ts";
@@ -52,7 +52,7 @@ function install(path: string): number {
       Deno.chmodSync(unfinished, 0o755);
       Deno.renameSync(unfinished, path);
     } catch (error) {
-      removeIfThere(unfinished);
+      tryRemove(unfinished);
       throw error;
     }
   });
@@ -145,14 +145,6 @@ function isSameFolder(one: string, other: string): boolean {
     return Deno.realPathSync(one) === Deno.realPathSync(other);
   } catch {
     return one === other;
-  }
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // It was never written.
   }
 }
 

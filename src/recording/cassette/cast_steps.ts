@@ -2,7 +2,7 @@ import type { Input } from "../../conversation/control/input.ts";
 import type { Message } from "../../conversation/control/message.ts";
 import type { CastEvent, CastHeader, CastReader } from "./cassette_format.ts";
 import { fromRecordedInput } from "./recorded_input.ts";
-import { isJsonObject } from "../../json_object.ts";
+import { withSortedKeys } from "../../json_object.ts";
 
 /** An input of a recorded session, and the effects that followed it. */
 export interface CastStep {
@@ -129,16 +129,8 @@ export function summarizeActions(effects: readonly RecordedEffect[]): Actions {
   return {
     typed: typed.replace(REPLY, ""),
     replies: (typed.match(REPLY) ?? []).toSorted(),
-    others: effects.filter(({ type }) => type !== "write").map(canonicalJson),
+    others: effects.filter(({ type }) => type !== "write").map((each) =>
+      JSON.stringify(each, (_, value: unknown) => withSortedKeys(value))
+    ),
   };
-}
-
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_, item: unknown) =>
-      isJsonObject(item)
-        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => a < b ? -1 : 1))
-        : item,
-  );
 }

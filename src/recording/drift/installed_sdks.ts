@@ -1,7 +1,7 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
-import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { tryReadText } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
-import { upFrom, wholePath } from "../../paths.ts";
+import { realPath, upFrom, wholePath } from "../../paths.ts";
 import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 
 /** An Agent SDK: for Python its interpreter, for TypeScript its declarations. */
@@ -20,9 +20,8 @@ const LARGEST = 8_000_000;
  * @throws {CliError} for anything else
  */
 export function sdkAt(path: string): InstalledSdk {
-  const absolute = realPath(path);
-  const typescript = absolute && typescriptIn(absolute);
-  if (typescript) return typescript;
+  const typescript = typescriptIn(realPath(path));
+  if (typescript !== undefined) return typescript;
   const named = wholePath(path, Deno.cwd());
   const venv = `${named}/bin/python3`;
   if (fileAt(venv)?.isFile === true) {
@@ -54,25 +53,9 @@ export function findSdks(
 }
 
 function typescriptIn(folder: string): InstalledSdk | undefined {
-  const declarations = textOf(`${folder}/${DECLARATIONS}`);
+  const declarations = tryReadText(`${folder}/${DECLARATIONS}`, LARGEST);
   if (declarations === undefined) return undefined;
-  const { version } = jsonObjectIn(textOf(`${folder}/package.json`) ?? "") ?? {};
+  const { version } = jsonObjectIn(tryReadText(`${folder}/package.json`, LARGEST) ?? "") ?? {};
   const shown = typeof version === "string" ? version.slice(0, 100) : "of an unknown version";
   return { kind: "typescript", name: `${PACKAGE} ${shown}`, declarations };
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return new TextDecoder().decode(readRegularFile(path, { limit: LARGEST }));
-  } catch {
-    return undefined;
-  }
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return undefined;
-  }
 }

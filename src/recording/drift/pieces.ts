@@ -1,4 +1,4 @@
-import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
+import { asText, isJsonObject, type JsonObject, jsonObjects } from "../../json_object.ts";
 
 /** The sort of a piece. Each sort has names of its own. */
 export type PieceSort =
@@ -105,17 +105,16 @@ export function piecesOfEvent(event: unknown): readonly Piece[] {
 
 function piecesOfMessage(role: string, message: unknown): readonly Piece[] {
   if (!isJsonObject(message)) return [];
-  const blocks = Array.isArray(message.content) ? message.content.filter(isJsonObject) : [];
   return [
     ...partOf(`message of ${role}`, message),
     ...partOf("usage of a message", message.usage),
-    ...blocks.flatMap((block) => piecesOfBlock(block)),
+    ...jsonObjects(message.content).flatMap((block) => piecesOfBlock(block)),
   ];
 }
 
 function piecesOfBlock(block: JsonObject, depth = 0): readonly Piece[] {
   const { type, content } = block;
-  const inner = Array.isArray(content) && depth < DEEPEST ? content.filter(isJsonObject) : [];
+  const inner = depth < DEEPEST ? jsonObjects(content) : [];
   return [
     { sort: "block", name: named(type, undefined), fields: Object.keys(block) },
     ...inner.flatMap((each) => piecesOfBlock(each, depth + 1)),

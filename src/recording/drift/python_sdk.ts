@@ -2,6 +2,7 @@ import { z } from "zod/mini";
 import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
 import { CliError } from "../../cli_error.ts";
 import { type Drift, DRIFT_CHECKS, type DriftCheck, type Place } from "./findings.ts";
+import { jsonIn } from "../../claude/wire/json_text.ts";
 
 /** What the Agent SDK for Python does not know. */
 interface PythonVerdict {
@@ -93,14 +94,6 @@ function unusable(python: string, why: string, cause?: unknown): CliError {
     suggestion: "Name the python3 that it is installed for by --sdk, or leave it out by --no-sdk",
     cause,
   });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

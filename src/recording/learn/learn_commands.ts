@@ -2,7 +2,7 @@ import type { VersionProfile } from "../../claude/versions/profile.ts";
 import { subcommandsOf } from "../../claude/versions/profiles.ts";
 import { openScene, type ProgramText, type Scene, type Subject } from "./subject.ts";
 import { runPrint, runProgram } from "./run_print.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isJsonObject, type JsonObject, jsonObjects, jsonStrings } from "../../json_object.ts";
 
 /** The options of `claude` itself stand between these texts. */
 const OPTIONS_BEGIN = '.name("claude")';
@@ -193,7 +193,7 @@ async function classifyCommands(
         const { request_id, request, response } = frame;
         const { slash_commands: begun } = frame;
         // The reply to initialize may lack a skill that is still loading. The first turn lists all.
-        for (const name of isJsonObject(response) ? listedNames(response) : strings(begun)) {
+        for (const name of isJsonObject(response) ? listedNames(response) : jsonStrings(begun)) {
           if (isJsonObject(response)) listed.add(name);
           if (name !== COSTLY && !names.includes(name)) names.push(name);
         }
@@ -230,14 +230,9 @@ function control(subtype: string, fields: JsonObject): JsonObject {
 
 /** The command names in the reply to `initialize`. */
 function listedNames({ response }: JsonObject): readonly string[] {
-  const commands = isJsonObject(response) ? response["commands"] : undefined;
-  return (Array.isArray(commands) ? commands : []).filter(isJsonObject)
+  return jsonObjects(isJsonObject(response) ? response["commands"] : undefined)
     .flatMap(({ name, aliases }) => [name, ...(Array.isArray(aliases) ? aliases : [])])
     .filter((name) => typeof name === "string");
-}
-
-function strings(value: unknown): readonly string[] {
-  return (Array.isArray(value) ? value : []).filter((each) => typeof each === "string");
 }
 
 function kindOf(hook: unknown, result: unknown): Kind | undefined {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isJsonObject, type JsonObject, jsonObjects } from "../../json_object.ts";
 import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import type { LoggedRequest } from "./messages_api.ts";
 import { runPrint } from "./run_print.ts";
@@ -152,8 +152,8 @@ function hasReached(scene: Scene, text: string): boolean {
 
 /** The texts of the last user message of a request. */
 function textsOf({ body }: LoggedRequest): readonly unknown[] {
-  const messages = isJsonObject(body) && Array.isArray(body["messages"]) ? body["messages"] : [];
-  const last = messages.filter(isJsonObject).findLast(({ role }) => role === "user")?.["content"];
+  const messages = jsonObjects(isJsonObject(body) ? body["messages"] : undefined);
+  const last = messages.findLast(({ role }) => role === "user")?.["content"];
   return Array.isArray(last) ? last.filter(isJsonObject).map(({ text }) => text) : [last];
 }
 

@@ -2,7 +2,8 @@ import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file
 import { leadsOut } from "../../../ffi/files/leads_out.ts";
 import { CliError } from "../../cli_error.ts";
 import { encodePieces, type Exchange, parseExchange, parseUnfinished } from "./exchange.ts";
-import { entryAt, fileAt, namesIn } from "../../../ffi/files/at_path.ts";
+import { entryAt, fileAt, namesIn, tryRemove } from "../../../ffi/files/at_path.ts";
+import { realPath } from "../../paths.ts";
 
 export interface FiledExchange {
   readonly name: string;
@@ -63,7 +64,7 @@ const KEY = 16;
 /** Reads a file that the folder lists. Anything unreadable there is an error. */
 function readNamed<Read>(path: string, parse: (text: string, path: string) => Read): Read {
   try {
-    return parse(textOf(path), path);
+    return parse(readText(path), path);
   } catch (cause) {
     const isUnfit = cause instanceof UnfitFileError;
     if (!isUnfit && !(cause instanceof Deno.errors.NotFound)) throw cause;
@@ -83,13 +84,13 @@ function readNamed<Read>(path: string, parse: (text: string, path: string) => Re
  * @throws {Deno.errors.NotFound} when nothing is there
  */
 export function readExchange(path: string): Exchange {
-  const text = textOf(path);
+  const text = readText(path);
   const exchange = path.endsWith(".part") ? parseUnfinished(text, path) : parseExchange(text, path);
   if (exchange === undefined) throw new Deno.errors.NotFound(`Nothing is in ${path}`);
   return exchange;
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   return decoder.decode(readRegularFile(path, { limit: MAX_FILE }));
 }
 
@@ -140,7 +141,9 @@ export function* addExchangeInSteps(
     write(text);
     const nameOf = (number: number) => `${key.slice(0, KEY)}-${number}.json`;
     for (;;) {
-      const name = nameOf(freeNumber((number) => isThere(`${folder}/${nameOf(number)}`)));
+      const name = nameOf(
+        freeNumber((number) => entryAt(`${folder}/${nameOf(number)}`) !== undefined),
+      );
       // Another writer may have taken the name.
       if (linkIfFree(part.path, `${folder}/${name}`)) return name;
     }
@@ -168,16 +171,6 @@ function freeNumber(isTaken: (number: number) => boolean): number {
     else high = middle;
   }
   return high;
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
 
 /** The error for an exchange that could not be written. */
@@ -229,17 +222,9 @@ export function createTempFile(
       close,
       [Symbol.dispose]: () => {
         close();
-        removeIfThere(path);
+        tryRemove(path);
       },
     };
-  }
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 
@@ -303,17 +288,10 @@ export function apiFolder(cassette: string): string {
 export function laterChildOf(
   cassette: string,
 ): { readonly first: string; readonly number: number } | undefined {
-  const [, first, number] = LATER_CHILD.exec(realPath(cassette) ?? "") ?? [];
+  if (fileAt(cassette) === undefined) return undefined;
+  const [, first, number] = LATER_CHILD.exec(realPath(cassette)) ?? [];
   // A numbered folder alone is not enough: any folder may contain one.
   const isLaterChild = first !== undefined && fileAt(`${first}/api`)?.isDirectory === true &&
     ["child.cast", "tape.jsonl"].some((part) => entryAt(`${first}/${part}`)?.isFile === true);
   return isLaterChild ? { first, number: Number(number) } : undefined;
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
-import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { isTooDeep } from "../../claude/wire/json_text.ts";
+import { readRegularFile, tryReadText, UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { jsonIn } from "../../claude/wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
@@ -23,10 +23,10 @@ export function readNamedAgents(
 ): string | undefined {
   const given = flagValues(forwarded, "--agents").at(-1);
   if (given === undefined || given === "" || given.trimStart().startsWith("{")) return undefined;
-  if (parsed(given) !== undefined) throw agentsError("it is not a JSON object");
+  if (jsonIn(given) !== undefined) throw agentsError("it is not a JSON object");
   const path = absolutePath(given, cwd);
   const text = readNamedFile(path);
-  if (!isJsonObject(parsed(text))) throw agentsError(`${path} holds no JSON object`);
+  if (!isJsonObject(jsonIn(text))) throw agentsError(`${path} holds no JSON object`);
   return text;
 }
 
@@ -42,16 +42,6 @@ function readNamedFile(path: string): string {
       throw agentsError(`${path} cannot be read: ${cause.reason}`, cause);
     }
     throw cause;
-  }
-}
-
-/** Undefined for invalid JSON, and for JSON that is nested too deeply. */
-function parsed(text: string): unknown {
-  if (isTooDeep(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 
@@ -85,7 +75,9 @@ export function findOtherAgents(
     for (const entry of namesInFolder(dir)) {
       if (--left < 0 || depth > DEEPEST) return dir;
       const path = `${dir}/${entry}`;
-      const name = entry.endsWith(".md") ? agentName(readAgentFile(path)) : undefined;
+      const name = entry.endsWith(".md")
+        ? agentName(tryReadText(path, LARGEST_AGENT_FILE) ?? "")
+        : undefined;
       if (name === null) return path;
       if (name !== undefined) names.push(name);
       const unclear = search(path, depth + 1);
@@ -111,15 +103,6 @@ function* namesInFolder(dir: string): Generator<string> {
     for (const { name } of Deno.readDirSync(dir)) yield name;
   } catch {
     // Not a folder.
-  }
-}
-
-/** The text of a file; empty if Claude Code does not read it either. */
-function readAgentFile(path: string): string {
-  try {
-    return new TextDecoder().decode(readRegularFile(path, { limit: LARGEST_AGENT_FILE }));
-  } catch {
-    return "";
   }
 }
 

@@ -14,6 +14,7 @@ import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { GatedPrompt } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { gatePrompt, LONGEST_SOCKET_PROMPT } from "./gate_prompt.ts";
+import { asString } from "../../json_object.ts";
 
 type UserLine = Extract<CallerLine, { readonly type: "user" }>;
 
@@ -175,8 +176,7 @@ function answerBlank({ line, fields, sent, facts }: Draft): Message | undefined 
 /** The last of several text blocks. Only that block may be a command. */
 function lastTextBlock(content: unknown): string | undefined {
   if (!Array.isArray(content) || content.length < 2) return undefined;
-  const text: unknown = content.at(-1)?.text;
-  return typeof text === "string" ? text : undefined;
+  return asString(content.at(-1)?.text);
 }
 
 /** Sends a text by the socket, unless it is a command. */

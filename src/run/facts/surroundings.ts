@@ -1,10 +1,10 @@
-import { namesIn } from "../../../ffi/files/at_path.ts";
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { askVersion, isScript } from "../../claude/program/claude_version.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
-import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { tryReadText } from "../../../ffi/files/regular_file.ts";
 import { DONE_ONCE, seededClaudeJson } from "../../sandbox/child/child_files.ts";
 import { gitRoot, gitStatus, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -168,13 +168,13 @@ function daysOf({ TZ: timeZone }: Environment): readonly string[] {
 
 /** Identifies the file at a path. */
 function idOf(path: string): string {
-  const { dev, ino } = infoOf(path) ?? {};
+  const { dev, ino } = fileAt(path) ?? {};
   return `${dev}:${ino}`;
 }
 
 /** Identifies the executable. A new hard link to it changes its ctime, so only its mtime counts. */
 function programOf({ binary }: RunFacts): string {
-  const { size, mtime } = infoOf(binary) ?? {};
+  const { size, mtime } = fileAt(binary) ?? {};
   return `${idOf(binary)}:${size}:${mtime?.getTime()}`;
 }
 
@@ -210,7 +210,7 @@ function statesOf(
   for (const path of queue) {
     if (states.size >= MAX_FILES) break;
     if (states.has(path)) continue;
-    const info = infoOf(path);
+    const info = fileAt(path);
     states.set(path, [path, info?.ino, info?.size, info?.mtime?.getTime(), info?.ctime?.getTime()]);
     if (info?.isDirectory) {
       queue.push(...namesIn(path).slice(0, MAX_FILES).map((name) => `${path}/${name}`));
@@ -219,22 +219,9 @@ function statesOf(
   return [...states.values()];
 }
 
-function infoOf(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The files that instructions mention with `@`. */
 function mentionedIn(path: string, { home }: { readonly home: string }): readonly string[] {
-  let text: string;
-  try {
-    text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
-  } catch {
-    return [];
-  }
+  const text = tryReadText(path, MAX_BYTES) ?? "";
   return [...text.matchAll(/(?<=^|\s)@([^\s@]+)/gu)].slice(0, MAX_FILES)
     .map(([, named = ""]) => absolutePath(named.replace(/^~(?=\/)/u, home), parentOf(path)));
 }

@@ -1,6 +1,6 @@
 import { inToolNames, toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
 import { isCallers } from "../../claude/wire/control.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isJsonObject, type JsonObject, jsonObjects } from "../../json_object.ts";
 import { contestedVariables } from "../../sandbox/child/child_environment.ts";
 import { valuesOf, withoutScreenCommands } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -140,7 +140,7 @@ export function serverTerms({ initialized, setServers }: RunOrder): ServerTerms 
         : []
     );
   const policies = configs.flatMap(({ server, config: { tools } }) =>
-    (Array.isArray(tools) ? tools.filter(isJsonObject) : [])
+    jsonObjects(tools)
       .flatMap(({ name, permission_policy: policy }) =>
         typeof name === "string" && policy !== undefined && policy !== "always_allow"
           ? [{ rule: `${toolPrefix(server)}${inToolNames(name)}`, policy }]

@@ -2,7 +2,7 @@ import { type ControlRequest, isCallers, isEmpty } from "../../claude/wire/contr
 import { jsonObjectIn } from "../../claude/wire/json_text.ts";
 import type { CallbackHook } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
-import { isJsonObject, type JsonObject } from "../../json_object.ts";
+import { isJsonObject, type JsonObject, jsonStrings } from "../../json_object.ts";
 import { agentsArgument, validAgents } from "./caller_agents.ts";
 import { mcpConfigOf } from "./child_args.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
@@ -146,7 +146,7 @@ function readCallbacks(hooks: unknown, problems: string[]): readonly CallbackHoo
 }
 
 function readServerNames(servers: unknown, problems: string[]): readonly string[] {
-  const names = Array.isArray(servers) ? servers.filter((name) => typeof name === "string") : [];
+  const names = jsonStrings(servers);
   if (!isEmpty(servers) && names.length === 0) {
     problems.push('"sdkMcpServers" has to be a list of names');
   }

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../json_object.ts";
+import { asString, isJsonObject } from "../../json_object.ts";
 import type { ClaudeLimits } from "../../claude/wire/claude_limits.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
@@ -114,7 +114,7 @@ function applyFrame(state: ConversationState, frame: Frame): ConversationState {
           ...state,
           isReady: true,
           isInTurn: true,
-          sessionId: textOf(frame["session_id"]),
+          sessionId: asString(frame["session_id"]) ?? "",
           ...(typeof frame["model"] === "string" ? { model: frame["model"] } : {}),
         }
         : state;
@@ -163,7 +163,7 @@ function createQuestion(
     return { kind: "permission", requestId, cause: request.subtype };
   }
   const { tool_name: toolName, input } = request;
-  const about = textOf(request["description"]);
+  const about = asString(request["description"]) ?? "";
   const kind = toolName === "AskUserQuestion"
     ? "question"
     : toolName === "ExitPlanMode"
@@ -182,11 +182,7 @@ function createQuestion(
 function firstQuestion(input: unknown): string {
   const { questions } = isJsonObject(input) ? input : {};
   const [first] = Array.isArray(questions) ? questions : [];
-  return isJsonObject(first) ? textOf(first["question"]) : "";
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  return isJsonObject(first) ? asString(first["question"]) ?? "" : "";
 }
 
 function deriveActivity(state: ConversationState): Activity {

@@ -1,5 +1,6 @@
 import { RegularFile } from "../../../ffi/files/regular_file.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
+import { tryRemove } from "../../../ffi/files/at_path.ts";
 
 export interface LoggedEvent {
   /** Its number, from 1. */
@@ -140,11 +141,7 @@ export class EventLog implements Disposable {
   /** Ends the log and removes its file. Current readers can still read all of it. */
   [Symbol.dispose](): void {
     this.end();
-    try {
-      Deno.removeSync(this.#path);
-    } catch {
-      // The folder is gone already.
-    }
+    tryRemove(this.#path);
   }
 
   /** Writes pending events. Returns the reason when that fails. */

@@ -14,6 +14,7 @@ import { readProcessStat } from "../../sandbox/run_processes.ts";
 import type { ServerPlaces } from "../server_places.ts";
 import { catchUncaughtErrors } from "../uncaught_errors.ts";
 import { LineChannel, programIdentity, type ServerMessage } from "./delegation_channel.ts";
+import { EXIT } from "../../cli_error.ts";
 
 /** A connection to this user's server. */
 interface ServerConnection {
@@ -82,11 +83,6 @@ const STOP_TIMEOUT_MS = 30_000;
 
 /** A wait that ends this much too late, in milliseconds, means that this program was stopped. */
 const STOPPED_MS = 2000;
-
-/** Exit codes: of a program that SIGQUIT ends, of a timeout, and the base of those of signals. */
-const QUIT_CODE = 131;
-const TIMEOUT_CODE = 124;
-const SIGNAL_CODE_BASE = 128;
 
 /**
  * Has a server carry out a run with the stdin, stdout and stderr of this program.
@@ -198,7 +194,7 @@ class Delegation {
           break;
         case "exit":
           return this.#isBegun
-            ? { kind: "exited", code: this.isQuit ? QUIT_CODE : message.code }
+            ? { kind: "exited", code: this.isQuit ? EXIT.signal + SIGNALS.SIGQUIT : message.code }
             : refused("the server has not begun");
         case "refused":
           return this.#lostOrRefused(message.reason);
@@ -222,7 +218,7 @@ class Delegation {
       }
     }
     if (now <= this.#deadline) return undefined;
-    return { kind: "lost", why: "the server does not answer", code: TIMEOUT_CODE };
+    return { kind: "lost", why: "the server does not answer", code: EXIT.timedOut };
   }
 
   get #isBegun(): boolean {
@@ -234,7 +230,7 @@ class Delegation {
   }
 
   #checkBeforeBegin(): DelegationResult | undefined {
-    if (this.isQuit) return { kind: "exited", code: QUIT_CODE };
+    if (this.isQuit) return { kind: "exited", code: EXIT.signal + SIGNALS.SIGQUIT };
     // The local run acts on the signal.
     if (this.isSignalled) return refused("a signal came before the server had begun");
     if (this.#channel.isClosed) return refused("the server is gone");
@@ -248,12 +244,12 @@ class Delegation {
   #forwardSignals(): void {
     for (const signal of this.#signals.take()) {
       this.#channel.send({ type: "signal", signal });
-      this.#stopSent ??= { code: SIGNAL_CODE_BASE + SIGNALS[signal], at: performance.now() };
+      this.#stopSent ??= { code: EXIT.signal + SIGNALS[signal], at: performance.now() };
     }
     if (!this.isQuit || this.#isQuitSent) return;
     this.#isQuitSent = true;
     this.#channel.send({ type: "signal", signal: "SIGQUIT" });
-    this.#stopSent = { code: QUIT_CODE, at: performance.now() };
+    this.#stopSent = { code: EXIT.signal + SIGNALS.SIGQUIT, at: performance.now() };
   }
 }
 

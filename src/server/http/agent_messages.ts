@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../json_object.ts";
+import { isJsonObject, jsonObjects } from "../../json_object.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 import type { ContentBlock } from "../../claude/wire/message_frames.ts";
 
@@ -155,9 +155,7 @@ function applyToolResults(
 }
 
 function blocksOf({ message }: AnyFrame): readonly ContentBlock[] {
-  const content = isJsonObject(message) ? message["content"] : undefined;
-  if (!Array.isArray(content)) return [];
-  return content.filter((block): block is ContentBlock => isJsonObject(block));
+  return isJsonObject(message) ? jsonObjects(message["content"]) as readonly ContentBlock[] : [];
 }
 
 /** The text of a frame that replays a message of the caller; undefined for other frames. */

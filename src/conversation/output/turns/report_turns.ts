@@ -37,6 +37,7 @@ import {
 import { judgedTurn } from "./judge_turn.ts";
 import type { Exit } from "../../control/input.ts";
 import { newUuid } from "../emit_frames.ts";
+import { EXIT } from "../../../cli_error.ts";
 
 /** An end with all that is known of it. */
 interface KnownEnd extends DueEnd, SpentByEnd {
@@ -267,9 +268,6 @@ function recordReported(
   });
 }
 
-/** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
-const TRY_LATER = 75;
-
 /** What became of the last turn, for whoever waits for that. */
 function reportOf(
   state: FramesState,
@@ -282,7 +280,7 @@ function reportOf(
   return {
     result,
     exitCode: failure?.isTemporary === true
-      ? TRY_LATER
+      ? EXIT.tryLater
       : exitCodeOf(outcome, turn?.error !== undefined),
     ...(answered.size === 0 ? {} : { tickets: [...answered] }),
     ...problemOf(known),

@@ -36,6 +36,7 @@ import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
 import type { OutputKind } from "../../../claude/wire/output_writer.ts";
+import { EXIT } from "../../../cli_error.ts";
 
 /** The most characters of terminal output that are kept. A real session of an hour writes a few MB. */
 const MOST_OUTPUT = 32 * 1024 * 1024;
@@ -129,7 +130,7 @@ export class Recorder {
     this.#addRecordedInput(toRecordedInput(input));
     if (input.type === "exit") {
       const { exit } = input;
-      this.#addEvent("x", `${exit.kind === "exited" ? exit.code : 128 + exit.signal}`);
+      this.#addEvent("x", `${exit.kind === "exited" ? exit.code : EXIT.signal + exit.signal}`);
     }
   }
 

@@ -17,7 +17,7 @@ import {
 } from "../cassette_format.ts";
 import type { CassetteSink } from "./recorder.ts";
 import { REDACTED } from "../../redaction/redact_pieces.ts";
-import { fileAt } from "../../../../ffi/files/at_path.ts";
+import { fileAt, tryRemove } from "../../../../ffi/files/at_path.ts";
 
 /**
  * Writes a cassette into a claimed folder while it is recorded. Only the user can read its files. Each part is in its file
@@ -125,7 +125,7 @@ export class CassetteWriter implements CassetteSink {
     // A rename replaces the former file at once.
     const unfinished = `${this.#folder}/${META_FILE}.unfinished`;
     // A link here could lead to a file of another user.
-    removeIfThere(unfinished);
+    tryRemove(unfinished);
     Deno.writeTextFileSync(unfinished, encodeMeta(meta), { createNew: true, mode: 0o600 });
     Deno.renameSync(unfinished, `${this.#folder}/${META_FILE}`);
   }
@@ -146,14 +146,6 @@ interface WriterFacts extends Pick<CassetteMeta, "platform" | "flags"> {
   /** The version of claude-print. */
   readonly version: string;
   readonly forkedFrom?: ForkOrigin | undefined;
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 /** A folder that one recorder has locked. */
