@@ -1,3 +1,4 @@
+import { definedFields } from "../../../defined_fields.ts";
 import type { CallDecision } from "../../control/effect.ts";
 import type { EntryFields } from "../../../claude/transcript/entry.ts";
 import type { GivenIds } from "../../../claude/transcript/moved_lines.ts";
@@ -64,12 +65,6 @@ export function commonFields(
   };
 }
 
-export function defined(
-  fields: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
 /** Builds a `system` frame. Its id is new unless `fields` has one; fields that are undefined are left out. */
 export function systemFrame(
   subtype: SystemFrame["subtype"],
@@ -80,7 +75,7 @@ export function systemFrame(
   return {
     type: "system",
     subtype,
-    ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
+    ...definedFields(more),
     uuid: uuid ?? context.newUuid(),
     session_id: context.sessionId,
     // The fields of Claude Code's lines are passed on without a check.

@@ -1,5 +1,6 @@
+import { definedFields } from "../../../defined_fields.ts";
 import { assistantFrames } from "./assistant_frames.ts";
-import { defined, type FrameContext, systemFrame } from "./frame_context.ts";
+import { type FrameContext, systemFrame } from "./frame_context.ts";
 import { userFrames } from "./user_frames.ts";
 import { blockedPrompt, type Entry, type SystemEntry } from "../../../claude/transcript/entry.ts";
 import { isDeferral } from "../../../claude/transcript/turn.ts";
@@ -88,7 +89,7 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
   if (!isJsonObject(ending)) return undefined;
   const { kind, reason } = ending;
   const known = typeof reason === "string" ? noVerdict(reason) : undefined;
-  return defined({ kind, reason, prompt_kept: promptKept, ...known });
+  return definedFields({ kind, reason, prompt_kept: promptKept, ...known });
 }
 
 const FAILED = '[callback]: failed; blocking because onFailure is "block"';

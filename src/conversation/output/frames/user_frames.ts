@@ -1,10 +1,5 @@
-import {
-  addressOf,
-  commonFields,
-  defined,
-  type FrameContext,
-  systemFrame,
-} from "./frame_context.ts";
+import { definedFields } from "../../../defined_fields.ts";
+import { addressOf, commonFields, type FrameContext, systemFrame } from "./frame_context.ts";
 import { confirmationAsked } from "../../control/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../../claude/transcript/entry.ts";
 import {
@@ -144,7 +139,10 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   if (decided === "late") return undefined;
   // A version that writes no decision to the transcript prints none.
   const withDecision = (meta: Readonly<Record<string, unknown>>) =>
-    defined({ ...meta, ...(decision === undefined ? { permission_decision: undefined } : {}) });
+    definedFields({
+      ...meta,
+      ...(decision === undefined ? { permission_decision: undefined } : {}),
+    });
   if (decided !== undefined && decided in DECISIONS) {
     return [withDecision({ id, ...DECISIONS[decided as keyof typeof DECISIONS] })];
   }
@@ -153,17 +151,17 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
     return [withDecision({
       id,
       non_execution_kind: unattended ? "permission-rule" : "user-rejected",
-      permission_decision: defined({
+      permission_decision: definedFields({
         decision: "reject",
         source: "config",
         reason_type: unattended ? UNATTENDED.decision_reason_type : undefined,
       }),
     })];
   }
-  return [defined({
+  return [definedFields({
     id,
     non_execution_kind: entry.toolDenialKind,
-    permission_decision: decision === undefined ? undefined : defined({
+    permission_decision: decision === undefined ? undefined : definedFields({
       decision: decision.decision,
       source: decision.source,
       reason_type: decision.reasonType,

@@ -24,7 +24,7 @@ import { isMainRequest } from "../../../claude/transcript/session_listing.ts";
 import { isAddedToPrompt } from "../../../claude/transcript/turn.ts";
 import { notificationIn } from "../../../claude/transcript/task_notification.ts";
 import { isToldToBeStopped } from "./line_order.ts";
-import { defined } from "../frames/frame_context.ts";
+import { definedFields } from "../../../defined_fields.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { claudeCommands } from "../../control/prompt/claude_commands.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
@@ -198,7 +198,7 @@ function emitCommandOutput(step: OutputStep, entry: Entry): void {
   emitCommandWords(step, {
     entry,
     text: text.trim(),
-    fields: entry["commandRun"] === undefined ? {} : defined({
+    fields: entry["commandRun"] === undefined ? {} : definedFields({
       local_command_source: entry["content"],
       local_command_run: entry["commandRun"],
       local_command_outcome: entry["commandOutcome"],

@@ -1,12 +1,13 @@
+import { definedFields } from "../../../defined_fields.ts";
 import type { HeardLimits } from "../../control/input.ts";
 
-/** What a `rate_limit_event` says, and by what a later one is known to say something else. */
+/** The `rate_limit_info` of an event. An event with the same `mark` as the one before is not printed. */
 export interface RateLimitInfo {
   readonly info: Readonly<Record<string, unknown>>;
   readonly mark: string;
 }
 
-/** How much of a limit is used, and what the API says of it. */
+/** A limit: how much of it is used, and when it resets, in seconds since the epoch. */
 interface Window {
   readonly utilization?: number | undefined;
   readonly resetsAt?: number | undefined;
@@ -14,7 +15,7 @@ interface Window {
   readonly surpassedThreshold?: number | undefined;
 }
 
-/** The limits, and how headers name them. */
+/** The limits, and their names in headers. */
 const WINDOWS = {
   five_hour: "5h",
   seven_day: "7d",
@@ -25,7 +26,7 @@ type WindowName = keyof typeof WINDOWS;
 
 const STATUSES: readonly (string | undefined)[] = ["allowed", "allowed_warning", "rejected"];
 
-/** Where Claude Code warns by itself: so much of a limit is used before so much of its time has passed. */
+/** Claude Code warns by itself where this share of a limit is used before this share of its time has passed. */
 const PACES: readonly {
   readonly name: WindowName;
   readonly seconds: number;
@@ -35,36 +36,37 @@ const PACES: readonly {
   { name: "seven_day", seconds: 7 * 86_400, limits: [[0.75, 0.6], [0.5, 0.35], [0.25, 0.15]] },
 ];
 
-/** What `claude -p` makes of what the API says of limits, but for what is about budgets of teams. */
+/** Builds `rate_limit_info` from the headers of an API response, without the fields about budgets of teams. */
 export function rateLimitInfo({ headers, now }: HeardLimits): RateLimitInfo {
   const windows = windowsOf(headers);
-  const said = headers["status"] || "allowed";
-  const isAllowed = said === "allowed" || said === "allowed_warning";
+  const status = headers["status"] || "allowed";
+  const isAllowed = status === "allowed" || status === "allowed_warning";
   const warning = isAllowed ? warningOf(windows, now) : undefined;
   const overageStatus = headers["overage-status"] || undefined;
   const reason = headers["overage-disabled-reason"] || undefined;
-  const info = defined({
+  const info = definedFields({
     ...(warning ?? {
-      status: isAllowed ? "allowed" : said,
+      status: isAllowed ? "allowed" : status,
       resetsAt: secondsOf(headers["reset"]),
       rateLimitType: headers["representative-claim"] || undefined,
     }),
     overageStatus,
     overageResetsAt: secondsOf(headers["overage-reset"]),
     overageDisabledReason: reason === "org_spend_cap_reached" ? "org_level_disabled_until" : reason,
-    isUsingOverage: said === "rejected" &&
+    isUsingOverage: status === "rejected" &&
       (overageStatus === "allowed" || overageStatus === "allowed_warning"),
     overageInUse: headers["overage-in-use"] === "true" ? true : undefined,
     surpassedThreshold: warning === undefined
       ? undefined
       : windows[warning.rateLimitType]?.surpassedThreshold,
   });
-  const untold = [headers["fallback"] === "available", headers["upgrade-paths"]];
+  // A change of these headers prints an event, too, though they are not in it.
+  const unprinted = [headers["fallback"] === "available", headers["upgrade-paths"]];
   const rounded = Object.entries(windows)
     .map(([name, window]) => [name, { ...window, utilization: percent(window.utilization) }]);
   return {
     info: rounded.length > 0 ? { ...info, unifiedWindows: windows } : info,
-    mark: JSON.stringify([info, untold, rounded]),
+    mark: JSON.stringify([info, unprinted, rounded]),
   };
 }
 
@@ -74,7 +76,7 @@ function windowsOf(
   return Object.fromEntries(
     Object.entries(WINDOWS).flatMap(([name, key]) => {
       const status = headers[`${key}-status`];
-      const window: Window = defined({
+      const window: Window = definedFields({
         utilization: numberOf(headers[`${key}-utilization`]),
         resetsAt: secondsOf(headers[`${key}-reset`]),
         status: name !== "overage" && STATUSES.includes(status) ? status : undefined,
@@ -88,7 +90,7 @@ function windowsOf(
   );
 }
 
-/** The limit that Claude Code warns of: one of which the API says so, else one that is used faster than time passes. */
+/** The warning of Claude Code, if any: about a limit that the API names, or else one that is used faster than time passes. */
 function warningOf(windows: ReturnType<typeof windowsOf>, now: number) {
   const names = Object.keys(WINDOWS) as readonly WindowName[];
   const warned = names.find((name) => windows[name]?.surpassedThreshold !== undefined) ??
@@ -118,10 +120,4 @@ function secondsOf(header: string | undefined): number | undefined {
 
 function percent(utilization: number | undefined): number | undefined {
   return utilization === undefined ? undefined : Math.round(utilization * 100);
-}
-
-function defined<Fields extends object>(fields: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as Fields;
 }
