@@ -2,7 +2,7 @@ import type { Resources, RunSessionOptions } from "./session_resources.ts";
 import type { Child } from "./start_child.ts";
 import type { ConversationEffect, EndEffect } from "../conversation/output/conversation.ts";
 import { findRunProcesses, killRunProcesses, type RunProcesses } from "../sandbox/run_processes.ts";
-import { TASK_OUTPUT } from "../conversation/protocol/requests/task_output.ts";
+import { TASK_OUTPUT } from "../conversation/protocol/requests/background_calls.ts";
 import type { ControlRequest } from "../claude/wire/control.ts";
 import type { DeadlineName } from "../conversation/control/input.ts";
 import { parentOf } from "../paths.ts";

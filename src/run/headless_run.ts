@@ -1,10 +1,10 @@
 import type { Consulted } from "../conversation/control/input.ts";
 import type { SettledMessage } from "../conversation/control/message.ts";
 import {
-  COMMAND,
   commandAnswer,
   commandRequest,
-} from "../conversation/protocol/requests/asked_command.ts";
+  SLASH_COMMAND,
+} from "../conversation/protocol/requests/slash_commands.ts";
 import { CliError } from "../cli_error.ts";
 import { definedFields } from "../defined_fields.ts";
 import { HeadlessHelper } from "../driver/effects/headless_helper.ts";
@@ -50,7 +50,7 @@ export async function runCommand(
   await using helper = headlessHelper(prepared, (helper) => {
     for (const { said } of helper.takeAnswers()) resolve(said);
   });
-  helper.ask(commandRequest(message, COMMAND));
+  helper.ask(commandRequest(message, SLASH_COMMAND));
   const what = "a headless Claude Code had not carried out the command";
   const answer = await inTime(promise, { what, startedAt, timeoutMs, signals });
   helper.writeNotes();

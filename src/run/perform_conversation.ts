@@ -10,7 +10,7 @@ import { untakenMessages } from "../conversation/control/taken_prompts.ts";
 import { type ConversationEffect, partsOf } from "../conversation/output/conversation.ts";
 import type { Report } from "../conversation/output/result/verdict.ts";
 import { toldBy } from "../conversation/output/turns/conversation_cost.ts";
-import { unansweredRequests } from "../conversation/protocol/requests/consulting.ts";
+import { unansweredRequests } from "../conversation/protocol/requests/ask_helper.ts";
 import { definedFields } from "../defined_fields.ts";
 import type { Caller, CallerInput } from "../driver/inputs/callers.ts";
 import type { CheckedCaller } from "../driver/inputs/deferring_callers.ts";

@@ -7,8 +7,8 @@ import {
   splitByServers,
 } from "../../src/driver/effects/helper_protocol.ts";
 import type { JsonObject } from "../../src/json_object.ts";
-import { COMMAND } from "../../src/conversation/protocol/requests/asked_command.ts";
-import { CHOOSING } from "../../src/conversation/protocol/requests/choosing_model.ts";
+import { SLASH_COMMAND } from "../../src/conversation/protocol/requests/slash_commands.ts";
+import { SET_MODEL } from "../../src/conversation/protocol/requests/child_changes.ts";
 
 const request = (subtype: string, body: JsonObject = {}) => ({ id: "1", subtype, body });
 const noting = (subtype: string, body: JsonObject = {}) => ({
@@ -63,7 +63,7 @@ Deno.test("changed settings are answered with system/init", () => {
 });
 
 Deno.test("a noted command reports settings before and after it", () => {
-  const command = noting(COMMAND, { prompt: "/model haiku" });
+  const command = noting(SLASH_COMMAND, { prompt: "/model haiku" });
   const talk = openHelperConversation(new Map([["0", command]]), undefined);
   const asked = ({ send = [] }: { readonly send?: readonly unknown[] }) =>
     send.map((line) => (line as JsonObject)["request_id"] ?? (line as JsonObject)["type"]);
@@ -77,7 +77,7 @@ Deno.test("a noted command reports settings before and after it", () => {
 });
 
 Deno.test("a noted choice of model waits for its message", () => {
-  const choice = noting(CHOOSING, { model: "haiku" });
+  const choice = noting(SET_MODEL, { model: "haiku" });
   const talk = openHelperConversation(new Map([["0", choice]]), undefined);
   assertEquals(talk.receive(success("0 before", { applied: { model: "opus" } })).answers, []);
   assertEquals(talk.receive(success("0")).answers, []);
@@ -98,7 +98,7 @@ Deno.test("a caller cannot have a request noted", () => {
 });
 
 Deno.test("a failed request is not noted", () => {
-  const open = new Map([["0", noting(CHOOSING)], ["1", request("get_settings")]]);
+  const open = new Map([["0", noting(SET_MODEL)], ["1", request("get_settings")]]);
   const talk = openHelperConversation(open, undefined);
   assertEquals(talk.receive(success("1")).answers?.map(({ place }) => place), ["1"]);
   const failure = { subtype: "error", request_id: "0", error: "No such model" };

@@ -3,10 +3,14 @@ import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, pressEnter } from "./begin_turn.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { isFollowed } from "./follow_ups.ts";
-import { changed, hasBegun } from "../protocol/answering.ts";
-import { askCommand, COMMAND, needsNewChild } from "../protocol/requests/asked_command.ts";
-import { CHOOSING } from "../protocol/requests/choosing_model.ts";
-import { changesServers } from "../protocol/servers.ts";
+import {
+  changeNextChild,
+  hasBegun,
+  mergeChanges,
+  SET_MODEL,
+} from "../protocol/requests/child_changes.ts";
+import { changesServers } from "../protocol/requests/mcp_requests.ts";
+import { askCommand, needsNewChild, SLASH_COMMAND } from "../protocol/requests/slash_commands.ts";
 import { endSession } from "./end_session.ts";
 import {
   type CarriedOut,
@@ -22,7 +26,6 @@ import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "../t
 import { type ChildChanges, deadline, type Effect } from "./effect.ts";
 import { imageSuffix } from "../../claude/wire/caller_line.ts";
 import { isLast, isOverspent, type SessionState } from "./session_state.ts";
-import { runOld } from "./step.ts";
 import { followUpDeadline } from "./wait_times.ts";
 
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.330 opens the socket first. */
@@ -103,7 +106,7 @@ function settleNext(
     if (changes !== undefined && needsNewChild(changes) && !message.settled.clears) {
       renew(step, { changes });
     } else {
-      runOld(step, (state) => askCommand(state, message));
+      askCommand(step, message);
     }
     return;
   }
@@ -123,7 +126,7 @@ function settleNext(
     endSession(step, { kind: "renewed", changes: { ...changes, begun } });
     return;
   }
-  if (noted !== undefined) step.update(changed(step.state, noted));
+  if (noted !== undefined) changeNextChild(step, noted);
   deliverNext(step);
 }
 
@@ -183,7 +186,9 @@ export function deliverTogether(step: ControlStep): void {
 
 /** What another child has to be started with for a message, if the present one cannot take it. */
 function changesFor(state: SessionState, message: Message): ChildChanges | undefined {
-  const { changes } = isReadBy(state, message) ? changed(state, { readsNoMentions: true }) : state;
+  const changes = isReadBy(state, message)
+    ? mergeChanges(state.changes, { readsNoMentions: true })
+    : state.changes;
   const { options: { conversation, hasOnStdin }, turns, sent, taken } = state;
   const isThere = !conversation || (hasOnStdin && turns + sent.length + taken.length === 0);
   if (message.hasContext) return { ...changes, context: contextIn(message.content) };
@@ -204,14 +209,14 @@ function mayWait(message: Message): message is Prompt {
  * Whether a request of the caller's has to be carried out before any further turn: its initialization, a rewind of files,
  * a choice of the model or of MCP servers, or the stop of a task.
  */
-function isPreparing({ consulted, stops }: SessionState): boolean {
-  return stops.length > 0 ||
+function isPreparing({ consulted, taskStops }: SessionState): boolean {
+  return taskStops.length > 0 ||
     [...consulted.values()].some((request) =>
       PREPARING.includes(request.subtype) || changesServers(request)
     );
 }
 
-const PREPARING = ["initialize", "rewind_files", CHOOSING, COMMAND];
+const PREPARING = ["initialize", "rewind_files", SET_MODEL, SLASH_COMMAND];
 
 /**
  * Whether the SessionStart hook has run, which tells what is printed at the beginning of a turn that the child knows nothing

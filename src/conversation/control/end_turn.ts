@@ -6,7 +6,7 @@ import {
   isToBeWoken,
   mayBeWoken,
 } from "./follow_ups.ts";
-import { refuseWithdrawn } from "../protocol/answering.ts";
+import { refuseWithdrawn } from "../protocol/answers.ts";
 import { withdraw } from "../protocol/questions/unanswered.ts";
 import { isOutputWritten } from "../protocol/structured_output.ts";
 import { beginTurn, isSubmitted } from "./begin_turn.ts";
@@ -38,7 +38,7 @@ export function endTurn(
 ): void {
   const keepsPrompts = step.state.phase === "settling" || isPromptRecorded(step.state);
   runOld(step, (state) => withdraw(state, { keepsPrompts }));
-  runOld(step, refuseWithdrawn);
+  refuseWithdrawn(step);
   const isLastTurn = isLast(step.state);
   const awaitsWakeup = !followed && isFollowedByWakeup(step.state, ending);
   if (isLastTurn && !followed && !awaitsWakeup) {

@@ -1,8 +1,7 @@
 import { isAborted, isPromptLost, resendLostPrompts, retryAbort } from "./stop_turn.ts";
 import { askRest, onTold } from "../protocol/questions/asking.ts";
 import { onCallbacksDue } from "../protocol/questions/hook_callbacks.ts";
-import { onMoved } from "../protocol/requests/backgrounding.ts";
-import { onTaskDue } from "../protocol/requests/stopping.ts";
+import { onForegroundDeadline, onTaskDeadline } from "../protocol/requests/background_calls.ts";
 import { backgroundTasksOf } from "./background_wait.ts";
 import { lookBeforeEnter } from "./begin_turn.ts";
 import type { ControlStep } from "./control_step.ts";
@@ -72,9 +71,9 @@ function onOpenDeadline(
     case "background":
       return onBackgroundOver(step);
     case "foreground":
-      return runOld(step, onMoved);
+      return onForegroundDeadline(step);
     case "task":
-      return runOld(step, onTaskDue);
+      return onTaskDeadline(step);
     case "drain":
       return onUndrained(step);
     case "cost":

@@ -1,13 +1,12 @@
 import { isFirstStop } from "./background_turns.ts";
-import { decided, veto } from "../protocol/answering.ts";
+import { answerHook, decisionEffects, veto } from "../protocol/answers.ts";
 import { askWhenTold, onElicitation } from "../protocol/questions/asking.ts";
 import { callOf } from "../protocol/questions/told_calls.ts";
-import { unchosenSkill } from "../protocol/chosen_skills.ts";
+import { unchosenSkill } from "../protocol/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../protocol/structured_output.ts";
 import { isPromptRecorded } from "./stop_turn.ts";
 import { beginTurn } from "./begin_turn.ts";
 import type { ControlStep } from "./control_step.ts";
-import type { Answer } from "./effect.ts";
 import { hasOtherStopHooks, isFollowed, isNextTaken, mayBeWoken } from "./follow_ups.ts";
 import { onSessionEnd } from "./end_session.ts";
 import { deliverTogether } from "./deliver.ts";
@@ -92,14 +91,9 @@ function receiveHook(step: ControlStep, call: HookCall): void {
       onSessionEnd(step, id);
       return;
     default:
-      step.emit(answerTo(id));
+      step.emit(answerHook(id));
       onTurnHook(step, call);
   }
-}
-
-/** The answer to a hook; without a reply, Claude Code's own rules decide. */
-function answerTo(id: string, reply?: HookPayload): Answer {
-  return { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
 }
 
 /** Receives a hook that waits for no answer. */
@@ -114,13 +108,13 @@ function onSilentHook(step: ControlStep, call: HookCall): void {
 /** Receives a call of a tool: some are refused, some wait for the price of the answer that makes them. */
 function onPreToolUse(step: ControlStep, call: AskingHook): void {
   const { payload, id } = call;
-  const unchosen = unchosenSkill(step.state, payload);
+  const unchosen = unchosenSkill(step.state.options.skills, payload);
   if (unchosen === undefined && step.state.options.maxBudgetUsd !== undefined) {
     onTurnHook(step, call);
     onToolUse(step, { id, payload });
     return;
   }
-  step.emit(answerTo(id, unchosen ?? (isTightened(step.state) ? ASKING : undefined)));
+  step.emit(answerHook(id, unchosen ?? (isTightened(step.state) ? ASKING : undefined)));
   onTurnHook(step, call);
 }
 
@@ -137,7 +131,7 @@ function onPostToolBatch(step: ControlStep, call: AskingHook): void {
   onToolsReturned(step, payload);
   countRequest(step, payload);
   const limited = limitReached(step.state, payload);
-  step.emit(answerTo(id, limited === undefined ? undefined : STOP));
+  step.emit(answerHook(id, limited === undefined ? undefined : STOP));
   onTurnHook(step, { ...call, limited });
 }
 
@@ -158,7 +152,7 @@ function onStop(step: ControlStep, call: AskingHook): void {
   });
   // Other Stop hooks may want the turn to go on.
   const reply = isLastRequest ? { ...(owes ? REMINDER : {}), ...STOP } : undefined;
-  const answer = answerTo(id, reply);
+  const answer = answerHook(id, reply);
   if (!goesOn(step.state)) {
     step.emit(answer, ...effects);
     return;
@@ -173,7 +167,7 @@ function onStop(step: ControlStep, call: AskingHook): void {
 
 /** Makes the turn go on until the model has given a structured answer. */
 function remindOfOutput(step: ControlStep, id: string): void {
-  step.emit(answerTo(id, REMINDER), { type: "trace", text: "reminded" });
+  step.emit(answerHook(id, REMINDER), { type: "trace", text: "reminded" });
   step.update({ output: { ...step.state.output, reminded: true } });
   takeFirst(step);
   beginTurn(step);
@@ -184,7 +178,7 @@ function onPermissionRequest(step: ControlStep, call: AskingHook): void {
   const { id: hookId, payload, at } = call;
   const { changes, options: { caller, unattended } } = step.state;
   if (changes?.permissionMode === "dontAsk") {
-    step.emit(answerTo(hookId, denial(dontAskWords(toolOf(payload)))));
+    step.emit(answerHook(hookId, denial(dontAskWords(toolOf(payload)))));
     onTurnHook(step, call);
     return;
   }
@@ -196,8 +190,8 @@ function onPermissionRequest(step: ControlStep, call: AskingHook): void {
   }
   const { id: callId, hookAsks } = callOf(step.state as SessionState, payload) ?? {};
   const asked = unattended ? undefined : hookAsks;
-  step.emit(answerTo(hookId, denial(asked ?? denialWordsOf(step.state, payload))));
-  if (asked !== undefined) step.emit(...decided(callId, "unasked"));
+  step.emit(answerHook(hookId, denial(asked ?? denialWordsOf(step.state, payload))));
+  if (asked !== undefined) step.emit(...decisionEffects(callId, "unasked"));
   step.emit(...effects);
 }
 
@@ -243,7 +237,7 @@ function onCallback(step: ControlStep, call: HookCall, place: number): void {
   }
   // Escape or the end of the child ends what this hook guards.
   if (mayForbid(callback.event)) step.update({ withdrawn: [...withdrawn, hookId] });
-  else step.emit(answerTo(hookId));
+  else step.emit(answerHook(hookId));
 }
 
 /** Whether an answer of the caller's still matters. */

@@ -1,7 +1,7 @@
 import { AGENTS, allowedOnScreen } from "../protocol/questions/allowed_calls.ts";
 import { isAsking } from "../protocol/questions/deciding.ts";
 import { withTold } from "../protocol/questions/told_calls.ts";
-import { isInTasks, onTaskScreen } from "../protocol/requests/stopping.ts";
+import { isInTaskList, onTaskListScreen } from "../protocol/requests/background_calls.ts";
 import { awaitEcho, enterAfterLook, extendStart } from "./begin_turn.ts";
 import { type Choice, editedAtCursor, readChoices } from "../terminal/choices.ts";
 import type { ControlStep } from "./control_step.ts";
@@ -14,7 +14,6 @@ import { ECHO_START, type EchoState } from "../terminal/paste.ts";
 import type { PromptPart } from "./message.ts";
 import { compactText, isBlank, type Screen } from "../terminal/screen.ts";
 import type { SessionState } from "./session_state.ts";
-import { runOld } from "./step.ts";
 import { lookDeadline, startLookDeadline } from "./wait_times.ts";
 
 /** Time between a key in a dialog and the next look at it. */
@@ -62,8 +61,8 @@ export function onScreen(step: ControlStep, seen: SeenScreen): void {
 function answerScreen(step: ControlStep, { at, screen }: SeenScreen): void {
   const { phase, status, screen: before } = step.state;
   if (phase === "ending" || phase === "interrupting") return;
-  if (isInTasks(step.state)) {
-    runOld(step, (state) => onTaskScreen(state, screen));
+  if (isInTaskList(step.state)) {
+    onTaskListScreen(step, screen);
     return;
   }
   // A key would decide what the caller is asked.

@@ -1,13 +1,13 @@
 import { recordDrawing, stopAfterCommand, stopForUrgentMessage } from "./stop_turn.ts";
 import { awaitBackground } from "./background_wait.ts";
-import { answersInOrder } from "../protocol/requests/answers_in_order.ts";
+import { emitAfterInitialization } from "../protocol/requests/initialize.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../protocol/questions/asking.ts";
 import { onCallerGone } from "../protocol/questions/unanswered.ts";
 import { dueLater } from "../protocol/questions/question.ts";
 import { withUntold } from "../protocol/questions/told_calls.ts";
-import { onChildGone, onConsulted } from "../protocol/requests/consulting.ts";
-import { stopsOver, withTasks } from "../protocol/requests/stopping.ts";
-import { onControl } from "../protocol/requests/on_control.ts";
+import { answerAfterExit, onHelperAnswer } from "../protocol/requests/ask_helper.ts";
+import { answerStops, recordTasks } from "../protocol/requests/background_calls.ts";
+import { receiveRequest } from "../protocol/requests/receive_request.ts";
 import { onOutputMessage } from "../protocol/structured_output.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline, type Effect, type Ending, write } from "./effect.ts";
@@ -61,10 +61,12 @@ export function receiveSessionInput(
   input: Input,
 ): { readonly state: SessionState; readonly effects: readonly Effect[] } {
   const step: ControlStep = new Step<SessionState, Effect>(before);
-  receive(step, input);
-  stopAfterCommand(step);
-  const { state, emitted: effects } = step;
-  return answersInOrder({ state: state as SessionState, effects }, { before, input });
+  const effects = step.capture(() => {
+    receive(step, input);
+    stopAfterCommand(step);
+  });
+  emitAfterInitialization(step, { effects, before, input });
+  return { state: step.state as SessionState, effects: step.emitted };
 }
 
 function receive(step: ControlStep, input: Input): void {
@@ -97,7 +99,7 @@ function receive(step: ControlStep, input: Input): void {
       onRequest(step, input.request);
       return closeIfDismissed(step);
     case "consulted":
-      return runOld(step, (state) => onConsulted(state, input));
+      return onHelperAnswer(step, input);
     case "answer":
       return runOld(step, (state) => onAnswer(state, input.answer));
     case "mcp-message":
@@ -111,7 +113,8 @@ function receive(step: ControlStep, input: Input): void {
     case "status":
       return onStatus(step, input);
     case "transcript":
-      step.replace(withTasks(withUntold(step.state, input.entry), input.entry));
+      step.replace(withUntold(step.state, input.entry));
+      recordTasks(step, input.entry);
       return onTranscript(step, input.entry);
     case "screen":
       return onScreen(step, input);
@@ -166,7 +169,7 @@ function receiveLate(step: ControlStep, input: Input): void {
       return onMessage(step, input.message);
     case "control":
       onRequest(step, input.request);
-      return runOld(step, onChildGone);
+      return answerAfterExit(step);
     case "deadline":
       if (input.name === "record") finishSession(step);
       return;
@@ -194,7 +197,7 @@ function onUnheard(step: ControlStep): void {
 /** Receives a request of the caller's. A change may be for another child, which is started before its first message. */
 function onRequest(step: ControlStep, request: ControlRequest): void {
   const { changes } = step.state;
-  runOld(step, (state) => onControl(state, request));
+  receiveRequest(step, request);
   if (step.state.changes !== changes) deliverNext(step);
 }
 
@@ -204,7 +207,7 @@ function onMcpMessage(step: ControlStep, input: InputOf<"mcp-message">): void {
   if (isPong(input.message)) {
     onPong(step);
   } else if (input.server === OUTPUT_SERVER && output !== undefined) {
-    runOld(step, (state) => onOutputMessage(state, input));
+    onOutputMessage(step, input);
   } else if (input.server === caller?.promptTool?.server) {
     runOld(step, (state) => onToolAnswer(state, input.message));
   } else {
@@ -230,8 +233,8 @@ function onExit(step: ControlStep, exit: Exit): void {
   const ending = step.state.ending ?? endingAtExit(step.state, exit);
   changePhase(step, { phase: "reading", ending });
   step.update({ exit });
-  runOld(step, stopsOver);
-  runOld(step, onChildGone);
+  answerStops(step);
+  answerAfterExit(step);
   awaitTranscript(step);
 }
 
@@ -355,7 +358,7 @@ function onSubagentLine(step: ControlStep, line: SubagentLine): void {
   const { entry, subagent: { agentId, toolUseId } } = line;
   recordShell(step, line);
   step.replace(withUntold(step.state, entry, { agentId }));
-  if (toolUseId !== undefined) step.replace(withTasks(step.state, entry));
+  if (toolUseId !== undefined) recordTasks(step, entry);
 }
 
 /** Receives the child's terminal output: answers its queries, and looks for the echo of a paste. */

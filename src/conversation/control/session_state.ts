@@ -56,8 +56,8 @@ export function startSession(options: SessionOptions): SessionState {
 }
 
 /** Whether the turn under way, or the one just over, is the last of the conversation, and every request answered. */
-export function isLast({ open, queue, sent, consulted, stops }: SessionState): boolean {
-  return !open && queue.length + sent.length + stops.length + consulted.size === 0;
+export function isLast({ open, queue, sent, consulted, taskStops }: SessionState): boolean {
+  return !open && queue.length + sent.length + taskStops.length + consulted.size === 0;
 }
 
 /**
@@ -287,50 +287,54 @@ const UNHEARD_CHILD: ChildMemory = {
 interface RequestMemory {
   /** What the first initialization has asked for. */
   readonly inForce?: JsonObject;
-  /** What Claude Code says to the initialization that a caller who is not there yet will ask for. */
-  readonly foretold?: Extract<Consulted, { readonly response: unknown }>;
-  /** Answers to what was asked behind an initialization that has not been answered yet. */
-  readonly heldAnswers?: readonly HeldAnswer[];
-  /** Requests that a headless Claude Code is asked about, by their ids. */
+  /** The helper's answer to the initialization of a caller that has yet to come. */
+  readonly earlyInitialization?: Extract<Consulted, { readonly response: unknown }> | undefined;
+  /** Answers to requests that came after an initialization which has not been answered yet. */
+  readonly deferredAnswers: readonly DeferredAnswer[];
+  /** Requests that wait for an answer of the headless helper, by their ids. */
   readonly consulted: ReadonlyMap<string, ControlRequest>;
-  /** What the next message's child is to be started with otherwise. */
+  /** What the child of the next message is to be started with, where it differs from this child. */
   readonly changes?: ChildChanges;
-  /** Calls that are to go into the background, by their ids, and how often the key for it was pressed. */
-  readonly moving?: { readonly calls: ReadonlySet<string>; readonly presses: number };
-  /** Tasks in the background that the caller wants to be stopped; what is done about the first. */
-  readonly stops: readonly Stopping[];
-  /** By what names the screen may call what calls of tools have begun, by the ids of the calls that have not returned. */
-  readonly launches: ReadonlyMap<string, readonly string[]>;
-  /** The same of the tasks in the background, by their ids. */
-  readonly atWork: ReadonlyMap<string, readonly string[]>;
+  /** The ids of the calls that are to go into the background, and how often the key for it was pressed. */
+  readonly backgrounding?:
+    | { readonly calls: ReadonlySet<string>; readonly presses: number }
+    | undefined;
+  /** Tasks in the background that the caller wants to be stopped, one after the other. */
+  readonly taskStops: readonly TaskStop[];
+  /** The names that the list of tasks may show for the task of a call, by the ids of calls that have not returned. */
+  readonly launchedCalls: ReadonlyMap<string, readonly string[]>;
+  /** The names that the list of tasks may show for tasks in the background, by the ids of the tasks. */
+  readonly taskNames: ReadonlyMap<string, readonly string[]>;
 }
 
-/** An answer that waits, and the initialization, by its id among what is asked, behind which it was asked for. */
-interface HeldAnswer {
-  readonly behind: string;
+/** An answer that waits until an initialization has been answered. */
+interface DeferredAnswer {
+  /** The id of the initialization in `consulted`. */
+  readonly initialization: string;
   readonly answer: Effect;
 }
 
 /** A task in the background that the caller wants to be stopped. */
-export interface Stopping {
+export interface TaskStop {
   readonly request: ControlRequest;
   readonly task: string;
-  /** What is waited for: that keys may be pressed, the list of tasks, the task in it, its end, or that nothing is open. */
+  /** What is awaited: that keys may be pressed, the list of tasks, the task in it, the task's end, or that the list is closed. */
   readonly stage: "waiting" | "opening" | "finding" | "ending" | "closing";
-  /** How often that was looked for. */
+  /** How often the screen was looked at in this stage. */
   readonly looks: number;
-  /** Why it cannot be stopped. */
+  /** Why the task cannot be stopped. */
   readonly failure?: string;
-  /** Whether the caller has been told that it is, and only the list is still open. */
+  /** Whether the caller has its answer, and only the list is still open. */
   readonly answered?: true;
 }
 
 /** The caller has asked for nothing. */
 const NOTHING_REQUESTED: RequestMemory = {
+  deferredAnswers: [],
   consulted: new Map(),
-  stops: [],
-  launches: new Map(),
-  atWork: new Map(),
+  taskStops: [],
+  launchedCalls: new Map(),
+  taskNames: new Map(),
 };
 
 /** What is remembered of money: what the conversation has cost, and which tools wait for the price of an answer. */

@@ -1,11 +1,10 @@
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { endSession, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./end_session.ts";
-import { refuseWithdrawn } from "../protocol/answering.ts";
+import { refuseWithdrawn } from "../protocol/answers.ts";
 import { isHook } from "../protocol/questions/told_calls.ts";
 import { deadline, write } from "./effect.ts";
 import type { Message } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
-import { runOld } from "./step.ts";
 import { idleDeadline } from "./wait_times.ts";
 
 /** The key that deletes what keeps prompts out of the input box. */
@@ -162,7 +161,7 @@ export function retryAbort(step: ControlStep): void {
     }
     if (hasDrawn) {
       // A hook that holds up the turn although Escape was read goes on with a veto.
-      runOld(step, refuseWithdrawn);
+      refuseWithdrawn(step);
       pressEscape(step);
       return;
     }

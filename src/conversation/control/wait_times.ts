@@ -113,8 +113,8 @@ export function askCost(step: ControlStep): void {
 }
 
 /** Whether the cost is wanted, and the list of tasks is closed: that has no status line, and other keys. */
-export function canAskCost({ options, stops }: SessionState): boolean {
-  return isCostWanted(options) && stops.length === 0;
+export function canAskCost({ options, taskStops }: SessionState): boolean {
+  return isCostWanted(options) && taskStops.length === 0;
 }
 
 /** Returns the deadlines for what is waited for once the end of a turn has been announced. */

@@ -26,7 +26,7 @@ import { cancelMessage, isLifecycle } from "./messages.ts";
 import { nextBeat, receiveInput, recordCopied } from "./receive_input.ts";
 import { holdsLines, type OutputStep, startFrames } from "./output_state.ts";
 import { withUsage } from "./turns/conversation_cost.ts";
-import { isInitializing } from "../protocol/requests/answers_in_order.ts";
+import { isInitializing } from "../protocol/requests/initialize.ts";
 import { addActivity } from "./activity.ts";
 import {
   emitHookFailure,

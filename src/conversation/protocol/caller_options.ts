@@ -1,51 +1,87 @@
-import type { JsonObject } from "../../json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** What a session knows of a caller that decides for it. */
+/** What a session knows of its caller. */
 export interface CallerOptions {
-  /** What the ids of questions begin with: no other child of the conversation may have given the same. */
+  /** The prefix of the ids of questions, which differs between the children of a conversation. */
   readonly idPrefix: string;
-  /** Whether the caller is asked for permissions, which are refused otherwise. */
+  /** Whether the caller is asked for permissions. Otherwise they are refused. */
   readonly permissions?: true;
-  /** Whether nobody is there to answer, from the beginning. */
+  /** Whether the caller answers no question from the beginning. */
   readonly isAbsent?: true;
-  /** The tool that is asked in its place. */
+  /** The tool that is asked for permissions in the caller's place. */
   readonly promptTool?: PromptTool;
-  /** Whether the caller may have the mode in which no permission is needed. */
+  /** Whether the caller may choose the mode `bypassPermissions`. */
   readonly mayBypass?: true;
   /** The permission mode in which the child is started. */
   readonly permissionMode?: string;
-  /** Whether a hook of the settings has a say in another model: it is not called where that is another child's. */
+  /** Whether settings have a hook that is called when the model changes. It is not called when another child has the model. */
   readonly watchesModels?: true;
-  /** The names of its MCP servers, those that it has set, and those that it has switched off or on again. */
+  /** The names of the MCP servers in the caller's own process. */
   readonly servers?: readonly string[];
+  /** The MCP servers that the caller has set by `mcp_set_servers`. */
   readonly setServers?: JsonObject;
+  /** The MCP servers that the caller has switched off (false), or on again. */
   readonly switched?: Readonly<Record<string, boolean>>;
-  /** The caller's hooks, each with a place by which the child's hooks name it. */
+  /** The caller's hooks. The child's hooks name one of them by its place in this list. */
   readonly callbacks: readonly CallbackHook[];
-  /** The initialization by which the child was started, and why it could not be as it was asked for. */
+  /** The `initialize` request with which the child was started; `error` says what of it could not be done. */
   readonly initialized?: { readonly id: string; readonly error?: string };
 }
 
-/** A tool of an MCP server that decides on permissions. */
+/** A tool of an MCP server that decides on permissions (`--permission-prompt-tool`). */
 export interface PromptTool {
-  /** As the command line names it. */
+  /** The name on the command line. */
   readonly name: string;
-  /** The server that would have it, and what it calls it; absent where there is none. */
+  /** The server that the name refers to; absent if there is none. */
   readonly server?: string;
+  /** The server's own name for the tool. */
   readonly tool: string;
-  /** The server in the caller's own process that would have it, in the place of another one. */
+  /** The server that the name refers to, if it is in the caller's own process. */
   readonly ownServer?: string;
 }
 
-/** A hook of the caller's: an event, and whom to call. */
+/** A hook of the caller's. */
 export interface CallbackHook {
   readonly event: string;
-  /** What of the event it is for, as in settings; absent for all. */
+  /** The matcher, as in settings; absent if the hook is for every such event. */
   readonly matcher?: string;
-  /** The caller's name for it. */
+  /** The caller's name for the hook. */
   readonly id: string;
-  /** How long its answer may take, in seconds; absent for as long as Claude Code gives a hook. */
+  /** The time limit of its answer, in seconds; absent for that of Claude Code. */
   readonly timeoutS?: number;
-  /** Whether what it guards is not to be done where it fails; since 2.1.330. */
+  /** Whether a failure of the hook forbids what it guards; since 2.1.330. */
   readonly blocks?: true;
+}
+
+/** The tool with which the model loads a skill. */
+export const SKILL_TOOL = "Skill";
+
+/**
+ * Whether a skill is among those that the caller has chosen. A chosen name also stands for the skills of plugins that have
+ * this name after that of the plugin and a colon (2.1.330).
+ */
+export function isChosen(name: string, chosen: readonly string[]): boolean {
+  return chosen.some((each) => name === each || name.endsWith(`:${each}`));
+}
+
+/**
+ * The answer to PreToolUse that forbids to load a skill which the caller has not chosen; undefined for any other call.
+ *
+ * Settings hide the skills that are known at the child's start, but not those that Claude Code finds later, in the folders
+ * of files that it reads.
+ */
+export function unchosenSkill(
+  chosen: readonly string[] | undefined,
+  { tool_name: tool, tool_input: input }: JsonObject,
+): JsonObject | undefined {
+  if (chosen === undefined || tool !== SKILL_TOOL) return undefined;
+  const name = asText(isJsonObject(input) ? input["skill"] : undefined).trim().replace(/^\//u, "");
+  if (isChosen(name, chosen)) return undefined;
+  return {
+    hookSpecificOutput: {
+      hookEventName: "PreToolUse",
+      permissionDecision: "deny",
+      permissionDecisionReason: `Skill ${name} is not in this session's skills allowlist`,
+    },
+  };
 }

@@ -6,25 +6,23 @@ import {
   OUTPUT_TOOL,
 } from "../../claude/transcript/structured_output_tool.ts";
 import type { ControlStep } from "../control/control_step.ts";
-import type { Effect } from "../control/effect.ts";
 import type { HookPayload, Input, OutputProblem } from "../control/input.ts";
 import type { SessionState } from "../control/session_state.ts";
-import { act, stay, type Step } from "../control/step.ts";
 
-/** How the tool describes itself to the model, in 2.1.330. */
+/** The description of the tool for the model, in 2.1.330. */
 const DESCRIPTION =
   "Use this tool to return your final response in the requested structured format. You MUST call " +
   "this tool exactly once at the end of your response to provide the structured output.";
 
-/** The answer to a Stop hook by which the turn goes on until there is a structured answer. */
+/** The answer to a Stop hook that makes the turn go on, because the model has given no structured answer. */
 export const REMINDER: HookPayload = { decision: "block", reason: OUTPUT_REMINDER };
 
-/** As JSON-RPC numbers it. */
+/** The code of JSON-RPC. */
 const METHOD_NOT_FOUND = -32601;
 
 type ServerInput = Extract<Input, { readonly type: "mcp-message" }>;
 
-/** Whether the turn may not end yet: the model has given no structured answer, and was not reminded. */
+/** Whether the turn may not end yet, because the model has given no structured answer and was not reminded of it. */
 export function owesOutput({ options, output, phase, sent, taken }: SessionState): boolean {
   return options.output !== undefined && output.accepted === undefined && !output.reminded &&
     (phase === "working" || phase === "entered" || phase === "starting") &&
@@ -50,79 +48,76 @@ export function recordOutputWritten(step: ControlStep, returned: readonly string
   step.update({ output: { ...output, accepted: { ...accepted, written: true } } });
 }
 
-/** The child says something to the server that has the tool for structured answers. */
+/** Answers a message of the child to the MCP server that has the tool for structured answers. */
 export function onOutputMessage(
-  state: SessionState,
+  step: ControlStep,
   { message, problems }: Pick<ServerInput, "message" | "problems">,
-): Step {
+): void {
   const { id, method } = message;
-  if (id === undefined || state.options.output === undefined) return stay(state);
+  const { output } = step.state.options;
+  if (id === undefined || output === undefined) return;
   const params = isJsonObject(message["params"]) ? message["params"] : {};
   switch (method) {
     case "initialize":
-      return act(state, [
-        reply(id, {
-          protocolVersion: params["protocolVersion"],
-          capabilities: { tools: {} },
-          serverInfo: { name: OUTPUT_SERVER, version: "1" },
-        }),
-      ]);
+      return emitResult(step, id, {
+        protocolVersion: params["protocolVersion"],
+        capabilities: { tools: {} },
+        serverInfo: { name: OUTPUT_SERVER, version: "1" },
+      });
     case "tools/list": {
-      const { schema } = state.options.output;
       const tool = {
         name: OUTPUT_TOOL,
         description: DESCRIPTION,
-        // MCP asks for it, and what the model gives to a tool is always an object.
-        inputSchema: { ...schema, type: "object" },
+        // MCP requires a type, and the model always calls a tool with an object.
+        inputSchema: { ...output.schema, type: "object" },
         annotations: { readOnlyHint: true },
       };
-      return act(state, [reply(id, { tools: [tool] })]);
+      return emitResult(step, id, { tools: [tool] });
     }
     case "tools/call":
-      return onCall(state, { id, params, problems: problems ?? [] });
+      return onOutputCall(step, { id, params, problems: problems ?? [] });
     case "ping":
-      return act(state, [reply(id, {})]);
-    default: {
-      const error = { code: METHOD_NOT_FOUND, message: "Method not found" };
-      return act(state, [say({ jsonrpc: "2.0", id, error })]);
-    }
+      return emitResult(step, id, {});
+    default:
+      emitMessage(step, {
+        jsonrpc: "2.0",
+        id,
+        error: { code: METHOD_NOT_FOUND, message: "Method not found" },
+      });
   }
 }
 
-/** The model tries to give its answer: it is taken if it fits the schema, and then the turn ends with it. */
-function onCall(
-  before: SessionState,
+/** Receives a structured answer of the model's. Accepts it if it fits the schema, which ends the turn. */
+function onOutputCall(
+  step: ControlStep,
   { id, params, problems }: {
     readonly id: unknown;
     readonly params: JsonObject;
     readonly problems: readonly OutputProblem[];
   },
-): Step {
-  const tries = before.output.tries + 1;
+): void {
+  const { output } = step.state;
+  const tries = output.tries + 1;
   if (problems.length > 0) {
-    const text = `Output does not match required schema: ${inWords(problems)}`;
-    return act({ ...before, output: { ...before.output, tries } }, [
-      reply(id, { content: [{ type: "text", text }], isError: true }),
-    ]);
+    step.update({ output: { ...output, tries } });
+    const list = problems.map(({ text, found }) => `${text}${found ?? ""}`).join(", ");
+    const text = `Output does not match required schema: ${list}`;
+    emitResult(step, id, { content: [{ type: "text", text }], isError: true });
+    return;
   }
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const accepted = { callId: asText(meta["claudecode/toolUseId"]), written: false };
-  return act({ ...before, output: { ...before.output, tries, accepted } }, [
-    reply(id, {
-      content: [{ type: "text", text: OUTPUT_ACCEPTED }],
-      _meta: { "claude/endTurn": true },
-    }),
-  ]);
+  step.update({ output: { ...output, tries, accepted } });
+  emitResult(step, id, {
+    content: [{ type: "text", text: OUTPUT_ACCEPTED }],
+    _meta: { "claude/endTurn": true },
+  });
 }
 
-function inWords(problems: readonly OutputProblem[]): string {
-  return problems.map(({ text, found }) => `${text}${found ?? ""}`).join(", ");
+function emitResult(step: ControlStep, id: unknown, result: JsonObject): void {
+  emitMessage(step, { jsonrpc: "2.0", id, result });
 }
 
-function reply(id: unknown, result: JsonObject): Effect {
-  return say({ jsonrpc: "2.0", id, result });
-}
-
-function say(message: JsonObject): Effect {
-  return { type: "mcp-message", server: OUTPUT_SERVER, message };
+function emitMessage(step: ControlStep, message: JsonObject): void {
+  step.emit({ type: "mcp-message", server: OUTPUT_SERVER, message });
 }

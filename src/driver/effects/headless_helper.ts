@@ -19,7 +19,7 @@ import { escapeJson, type HelperAnswer, parseFrame } from "./helper_protocol.ts"
 import { startWithCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_layout.ts";
 import { removeFolder } from "../../sandbox/remove_folder.ts";
-import { COMMAND } from "../../conversation/protocol/requests/asked_command.ts";
+import { SLASH_COMMAND } from "../../conversation/protocol/requests/slash_commands.ts";
 import type { ChildChanges } from "../../conversation/control/effect.ts";
 import type { Consulted } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
@@ -163,7 +163,7 @@ export class HeadlessHelper implements AsyncDisposable {
       // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
       // noted in no session.
       const command = this.#queued.findIndex(({ request }) =>
-        request.subtype === COMMAND || writesToSession(request)
+        request.subtype === SLASH_COMMAND || writesToSession(request)
       );
       const asked = this.#queued.splice(0, command < 0 ? this.#queued.length : command || 1);
       const open = new Map(asked.map(({ request }, place) => [String(place), request]));

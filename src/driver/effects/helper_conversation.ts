@@ -20,11 +20,13 @@ import {
   splitByServers,
   STATELESS,
 } from "./helper_protocol.ts";
-import { COMMAND } from "../../conversation/protocol/requests/asked_command.ts";
-import { CHOOSING } from "../../conversation/protocol/requests/choosing_model.ts";
-import { RENAMING, TITLING } from "../../conversation/protocol/requests/consulting.ts";
-import { RELOADING } from "../../conversation/protocol/requests/reloading.ts";
-import { UPDATING } from "../../conversation/protocol/requests/updating_settings.ts";
+import { SLASH_COMMAND } from "../../conversation/protocol/requests/slash_commands.ts";
+import { SET_MODEL, UPDATE_SETTINGS } from "../../conversation/protocol/requests/child_changes.ts";
+import {
+  GENERATE_TITLE,
+  RELOAD_PLUGINS,
+  RENAME_SESSION,
+} from "../../conversation/protocol/requests/ask_helper.ts";
 import type { Consulted } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
@@ -78,7 +80,7 @@ export function openHelperConversation(
   open: ReadonlyMap<string, ControlRequest>,
   agents: JsonObject | undefined,
 ): HelperConversation {
-  const [command] = [...open].filter(([, { subtype }]) => subtype === COMMAND);
+  const [command] = [...open].filter(([, { subtype }]) => subtype === SLASH_COMMAND);
   return command === undefined
     ? new QuestionConversation(open, agents)
     : new CommandConversation(command[0], command[1], agents);
@@ -86,8 +88,8 @@ export function openHelperConversation(
 
 /** Whether something is noted in the session because of a request. */
 export function writesToSession({ subtype, notes, body }: ControlRequest): boolean {
-  return subtype === RENAMING || notes === true ||
-    (subtype === TITLING && body["persist"] === true);
+  return subtype === RENAME_SESSION || notes === true ||
+    (subtype === GENERATE_TITLE && body["persist"] === true);
 }
 
 /** Whether one that lives answers a request as another one would that is started for it. */
@@ -222,7 +224,7 @@ class QuestionConversation implements HelperConversation {
   }
 
   get writesCommandsOnly(): boolean {
-    return this.#noted !== undefined && this.#subtypeAt(this.#noted.place) === CHOOSING;
+    return this.#noted !== undefined && this.#subtypeAt(this.#noted.place) === SET_MODEL;
   }
 
   receive(frame: JsonObject): Reaction {
@@ -242,7 +244,7 @@ class QuestionConversation implements HelperConversation {
   }
 
   #take(told: HelperAnswer): Reaction {
-    if (this.#subtypeAt(choicePlace(told.place)) === CHOOSING) return this.#choose(told);
+    if (this.#subtypeAt(choicePlace(told.place)) === SET_MODEL) return this.#choose(told);
     const request = this.#requests.get(told.place);
     if (request !== undefined && writesToSession(request)) {
       this.#noted = told;
@@ -255,10 +257,10 @@ class QuestionConversation implements HelperConversation {
         return "response" in told.said && !request.ahead
           ? { answers: [{ ...told, said: { ...told.said, isUndescribed: true } }] }
           : {};
-      case UPDATING:
+      case UPDATE_SETTINGS:
         this.#held = [...this.#held, told];
         return {};
-      case RELOADING:
+      case RELOAD_PLUGINS:
         return { answers: [{ ...told, said: { ...told.said, ...this.#about } }] };
       default:
         return { answers: [told] };

@@ -1,11 +1,9 @@
 import type { Consulted } from "../../conversation/control/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isSessionId } from "../../claude/transcript/session_files.ts";
-import { CHOOSING } from "../../conversation/protocol/requests/choosing_model.ts";
-import { TITLING } from "../../conversation/protocol/requests/consulting.ts";
-import { RELOADING } from "../../conversation/protocol/requests/reloading.ts";
-import { MCP_RESOURCE, SET_SERVERS } from "../../conversation/protocol/servers.ts";
-import { UPDATING } from "../../conversation/protocol/requests/updating_settings.ts";
+import { SET_MODEL, UPDATE_SETTINGS } from "../../conversation/protocol/requests/child_changes.ts";
+import { GENERATE_TITLE, RELOAD_PLUGINS } from "../../conversation/protocol/requests/ask_helper.ts";
+import { MCP_RESOURCE, SET_SERVERS } from "../../conversation/protocol/requests/mcp_requests.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 
@@ -35,13 +33,13 @@ export function settingsQuestion(place: string): RequestLine {
 export const STATELESS: readonly string[] = [
   ...[
     "file_suggestions",
-    TITLING,
+    GENERATE_TITLE,
     "get_binary_version",
     "get_hooks_listing",
     "get_settings",
     "get_usage",
   ],
-  ...["get_workspace_diff", "list_models", "list_permission_rules", "read_file", CHOOSING],
+  ...["get_workspace_diff", "list_models", "list_permission_rules", "read_file", SET_MODEL],
 ];
 
 /** A request as a line of the wire. */
@@ -61,7 +59,7 @@ export function splitByServers(
 ): readonly [RequestLine[], RequestLine[]] {
   const lines = [...open].flatMap(([place, request]) => requestLines(place, request, agents));
   const asksServers = ({ request }: RequestLine) =>
-    ["mcp_status", MCP_RESOURCE, RELOADING].includes(request.subtype);
+    ["mcp_status", MCP_RESOURCE, RELOAD_PLUGINS].includes(request.subtype);
   const isAsked = lines.some(asksServers);
   const isOnServers = (line: RequestLine) =>
     asksServers(line) || (isAsked && line.request.subtype === SET_SERVERS);
@@ -79,7 +77,7 @@ export function requestLines(
   agents?: JsonObject,
 ): readonly RequestLine[] {
   const line = requestLine(place, request, agents);
-  return request.subtype === CHOOSING
+  return request.subtype === SET_MODEL
     ? [settingsQuestion(`${place} ${BEFORE}`), line, settingsQuestion(`${place} ${AFTER}`)]
     : [line];
 }
@@ -114,7 +112,7 @@ export function isInitialize({ request }: RequestLine): boolean {
 
 /** Whether it changes settings, of which the session is told. */
 export function isUpdate({ request }: RequestLine): boolean {
-  return request.subtype === UPDATING;
+  return request.subtype === UPDATE_SETTINGS;
 }
 
 /** Whether a frame says what the session is like, or is the last one that could have been before it. */

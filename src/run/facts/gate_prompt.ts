@@ -2,7 +2,7 @@ import { UnsupportedError } from "../../cli_error.ts";
 import { claudeCommands } from "../../conversation/control/prompt/claude_commands.ts";
 import { judgePrompt } from "../../conversation/control/prompt/judge_prompt.ts";
 import { slashWord } from "../../conversation/control/prompt/prompt_text.ts";
-import { isChosen } from "../../conversation/protocol/chosen_skills.ts";
+import { isChosen } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import type { JsonObject } from "../../json_object.ts";
 import {

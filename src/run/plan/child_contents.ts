@@ -1,6 +1,6 @@
 import { isGoalTyped } from "../../claude/transcript/special_entries.ts";
 import { OUTPUT_SERVER } from "../../claude/transcript/structured_output_tool.ts";
-import { SKILL_TOOL } from "../../conversation/protocol/chosen_skills.ts";
+import { SKILL_TOOL } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { childFiles } from "../../sandbox/child/child_files.ts";

@@ -125,7 +125,7 @@ Deno.test("early initialization answers the caller's, once", () => {
   assertEquals<unknown>(responses, [
     { type: "frame", frame: { type: "control_response", response } },
   ]);
-  assertEquals([state.session.consulted.size, state.session.foretold], [0, undefined]);
+  assertEquals([state.session.consulted.size, state.session.earlyInitialization], [0, undefined]);
   const failed = playRecorded(
     INPUTS.map((input) =>
       input.type === "consulted" ? { ...input, said: { failure: "gone" } } : input

@@ -5,7 +5,7 @@ import {
   reachableServers,
   serversError,
   setServers,
-} from "../../../src/conversation/protocol/servers.ts";
+} from "../../../src/conversation/protocol/requests/mcp_requests.ts";
 import { STOP } from "../../../src/conversation/control/hook_answers.ts";
 import type { OutputProblem } from "../../../src/conversation/control/input.ts";
 import type { SessionState } from "../../../src/conversation/control/session_state.ts";

@@ -6,7 +6,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HeadlessHelper } from "../../../src/driver/effects/headless_helper.ts";
-import { COMMAND } from "../../../src/conversation/protocol/requests/asked_command.ts";
+import { SLASH_COMMAND } from "../../../src/conversation/protocol/requests/slash_commands.ts";
 import type { ChildChanges } from "../../../src/conversation/control/effect.ts";
 import type { Consulted } from "../../../src/conversation/control/input.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
@@ -349,7 +349,11 @@ Deno.test("the helper reports a new session once it is written", async () => {
       session_id,
       local_command: "clear",
     });
-  const clearing = { subtypes: [COMMAND], written: true, body: { prompt: "/clear", clears: true } };
+  const clearing = {
+    subtypes: [SLASH_COMMAND],
+    written: true,
+    body: { prompt: "/clear", clears: true },
+  };
   const { said, heard } = await ask(
     `note "$@"; next
 echo '${resultOf(begun)}'; read -r line; note whole`,
@@ -383,7 +387,7 @@ next; echo '${SUCCESS({ applied: { model: "b" } }, "after")}'
 read -r line
 echo '${textsOf(left).join("\n")}' | write`;
   const noting = {
-    subtypes: [COMMAND],
+    subtypes: [SLASH_COMMAND],
     lines: [PROMPT],
     body: { prompt: "/model x" },
     notes: true as const,
@@ -436,7 +440,7 @@ read line
 if grep -q /model $FOLDER/seen; then echo '${JSON.stringify(second)}'
 else echo '${JSON.stringify(first)}'; fi | write`;
   const { said, heard, brought } = await ask(script, {
-    subtypes: [COMMAND, COMMAND],
+    subtypes: [SLASH_COMMAND, SLASH_COMMAND],
     lines: [PROMPT],
     written: true,
     body: { prompt: "/model x" },
@@ -510,7 +514,7 @@ echo '${SUCCESS(undefined)}'; read -r line; echo '${JSON.stringify(title)}' | wr
 Deno.test("the helper receives the cost if a command needs it", async () => {
   const script = `cat $FOLDER/helper/projects/-w/*.jsonl > $FOLDER/heard; read line
 echo '{"type":"result","result":"$1","num_turns":0}'; exec sleep 60`;
-  const asking = { subtypes: [COMMAND], lines: [PROMPT], costNote: { type: "cost-state" } };
+  const asking = { subtypes: [SLASH_COMMAND], lines: [PROMPT], costNote: { type: "cost-state" } };
   const body = { prompt: "/cost", needsCost: true };
   const { said, heard, brought } = await ask(script, { ...asking, body });
   assertEquals(said, [{ response: { text: "$1", hasCost: true } }]);

@@ -1,4 +1,4 @@
-import { answer } from "../answering.ts";
+import { answerHook } from "../answers.ts";
 import {
   noted,
   PROBE,
@@ -31,7 +31,7 @@ import {
 } from "./prompt_tool.ts";
 import type { PromptTool } from "../caller_options.ts";
 import { type Question, type WaitingHook, type WaitingMessage, without } from "./question.ts";
-import { withOwnServer } from "../servers.ts";
+import { withOwnServer } from "../requests/mcp_requests.ts";
 import { callOf, isHook, isTold, type Waiting, withTold } from "./told_calls.ts";
 import { endSession } from "../../control/end_session.ts";
 import type { HookPayload } from "../../control/input.ts";
@@ -111,7 +111,7 @@ function askFor(
   if (elicits) {
     return state.open
       ? ask(state, { question: { kind: "elicitation", hookId }, request: elicitation(told) })
-      : act(state, [answer(hookId, NOBODY_ASKED)]);
+      : act(state, [answerHook(hookId, NOBODY_ASKED)]);
   }
   const payload = withOwnServer(state, told);
   if (callback !== undefined) {
@@ -196,7 +196,7 @@ export function onElicitation(
   { hookId, payload, at }: Pick<WaitingHook, "hookId" | "payload"> & { readonly at: number },
 ): Step {
   return state.options.caller?.initialized === undefined
-    ? act(state, [answer(hookId, NOBODY_ASKED)])
+    ? act(state, [answerHook(hookId, NOBODY_ASKED)])
     : askWhenTold(state, { asking: { hookId, payload, elicits: true }, at });
 }
 
@@ -248,7 +248,7 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
         : act(noted(state, question, given.response), serverAnswer(question, given.response));
     case "elicitation":
       return act(state, [
-        answer(question.hookId, "error" in given ? NOBODY_ASKED : elicited(given.response)),
+        answerHook(question.hookId, "error" in given ? NOBODY_ASKED : elicited(given.response)),
       ]);
     case "callback": {
       const misnamed = misnamedPrompt(question, given);

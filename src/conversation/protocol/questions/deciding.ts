@@ -1,4 +1,4 @@
-import { answer, decided } from "../answering.ts";
+import { answerHook, decisionEffects } from "../answers.ts";
 import { type Decision, failedRequest, withMode } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
@@ -29,9 +29,9 @@ export function decide(
   },
 ): Step {
   const effects: readonly Effect[] = [
-    answer(hookId, withChosenMode(state, decision)),
+    answerHook(hookId, withChosenMode(state, decision)),
     // A turn that ends with it takes no notice of what was decided.
-    ...decided(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
+    ...decisionEffects(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
     ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
   ];
   const decisive = decision.outcome === "accepted" ? withAllowed(state, call, decision) : state;

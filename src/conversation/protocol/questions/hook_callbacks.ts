@@ -1,5 +1,5 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
-import { answer, decided } from "../answering.ts";
+import { answerHook, decisionEffects } from "../answers.ts";
 import type { CallbackHook } from "../caller_options.ts";
 import { type Question, without } from "./question.ts";
 import type { Effect } from "../../control/effect.ts";
@@ -50,8 +50,8 @@ export function callbackAnswer(
   const misnamed = misnaming(question, response);
   if (misnamed !== undefined) return ofAnother(state, { question, misnamed });
   return [
-    answer(question.hookId, replyOf(question, response)),
-    ...(forbids(question, response) ? decided(question.toolUseId, "forbidden") : []),
+    answerHook(question.hookId, replyOf(question, response)),
+    ...(forbids(question, response) ? decisionEffects(question.toolUseId, "forbidden") : []),
   ];
 }
 
@@ -78,13 +78,13 @@ function failed(
   state: SessionState,
   { hookId, callback: { event, id, blocks }, toolUseId }: CallbackQuestion,
 ): readonly Effect[] {
-  if (!hasCapability(state.version, "hookFailures")) return [answer(hookId)];
+  if (!hasCapability(state.version, "hookFailures")) return [answerHook(hookId)];
   const what =
     `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
   if (!blocks || UNGUARDING.includes(event)) {
     const text = `${event}: ${what} Its answer was treated as empty.`;
     const ofStop = blocks && event === "Stop" ? { ofStop: true as const } : {};
-    return [{ type: "remark", text, ...ofStop }, answer(hookId)];
+    return [{ type: "remark", text, ...ofStop }, answerHook(hookId)];
   }
   const counts = `onFailure is "block", so this failure counts as a block.`;
   // Whoever is told why nothing is compacted is told by whom anyway.
@@ -92,11 +92,11 @@ function failed(
   const reason = `${by}failed; blocking because onFailure is "block"\n${what}`;
   return [
     { type: "remark", text: `${event}: ${what} ${counts}` },
-    answer(
+    answerHook(
       hookId,
       PROMPTING.includes(event) ? promptBlock(event, reason) : { decision: "block", reason },
     ),
-    ...(event === "PreToolUse" ? decided(toolUseId, "forbidden") : []),
+    ...(event === "PreToolUse" ? decisionEffects(toolUseId, "forbidden") : []),
   ];
 }
 
@@ -151,15 +151,15 @@ function ofAnother(
 ): readonly Effect[] {
   const { hookId, callback: { event }, toolUseId } = question;
   if (event === "PreToolUse") {
-    return [answer(hookId, MISNAMED), ...decided(toolUseId, "late")];
+    return [answerHook(hookId, MISNAMED), ...decisionEffects(toolUseId, "late")];
   }
-  if (event === SKILL_SHELL) return [answer(hookId, notRun("the hook couldn't run"))];
+  if (event === SKILL_SHELL) return [answerHook(hookId, notRun("the hook couldn't run"))];
   const isTold = event === "Stop" && hasCapability(state.version, "hookFailures");
   return [
     ...(isTold
       ? [{ type: "remark" as const, text: `Stop hook failed: ${misnamed}`, own: true as const }]
       : []),
-    answer(hookId),
+    answerHook(hookId),
   ];
 }
 
@@ -258,10 +258,10 @@ export function unheard(
     readonly toolUseId?: unknown;
   },
 ): readonly Effect[] {
-  if (callback.event === SKILL_SHELL) return [answer(hookId, notRun("the hook didn't answer"))];
-  if (callback.event !== "PreToolUse") return [answer(hookId)];
+  if (callback.event === SKILL_SHELL) return [answerHook(hookId, notRun("the hook didn't answer"))];
+  if (callback.event !== "PreToolUse") return [answerHook(hookId)];
   const id = typeof toolUseId === "string" ? toolUseId : undefined;
-  return [answer(hookId, GONE), ...decided(id, "gone")];
+  return [answerHook(hookId, GONE), ...decisionEffects(id, "gone")];
 }
 
 /** Goes on without the hooks of the caller's whose time is up. */
@@ -275,8 +275,8 @@ export function onCallbacksDue(before: SessionState, at: number): Step {
       const asked = without(state.asked, id);
       return act(isToldSilent ? { ...state, asked, isCallerSilent: true } : { ...state, asked }, [
         { type: "withdraw", id },
-        answer(hookId, isToldSilent ? SILENT : lateAnswer(question)),
-        ...(event === "PreToolUse" ? decided(toolUseId, "late") : []),
+        answerHook(hookId, isToldSilent ? SILENT : lateAnswer(question)),
+        ...(event === "PreToolUse" ? decisionEffects(toolUseId, "late") : []),
       ]);
     });
   }

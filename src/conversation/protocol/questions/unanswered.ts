@@ -1,4 +1,4 @@
-import { answer, decided } from "../answering.ts";
+import { answerHook, decisionEffects } from "../answers.ts";
 import { SERVER_GONE, serverError, serverQuestion } from "./bridging.ts";
 import { decide, unanswerable } from "./deciding.ts";
 import { NOBODY_ASKED } from "./elicitation.ts";
@@ -26,7 +26,7 @@ export function onCallerGone(before: SessionState): Step {
             question.kind === "callback"
               ? unheard(question)
               : question.kind === "elicitation"
-              ? [answer(question.hookId, NOBODY_ASKED)]
+              ? [answerHook(question.hookId, NOBODY_ASKED)]
               : serverError(question, SERVER_GONE),
           ),
     );
@@ -39,7 +39,7 @@ export function onCallerGone(before: SessionState): Step {
         return act(state, unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
       }
       const reply = elicits ? NOBODY_ASKED : unanswerable().reply;
-      return act(state, [answer(hookId, reply)]);
+      return act(state, [answerHook(hookId, reply)]);
     });
   }
   return step;
@@ -68,7 +68,9 @@ export function withdraw(
     // A prompt tool is a program of its own and gets no message of the control protocol.
     const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
     if (!isTool) effects.push({ type: "withdraw", id });
-    if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
+    if (question.kind === "permission") {
+      effects.push(...decisionEffects(question.call?.id, "withdrawn"));
+    }
     withdrawn.push(question.hookId);
   }
   for (const waiting of state.waiting) {

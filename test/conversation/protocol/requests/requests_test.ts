@@ -2,7 +2,7 @@ import { assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import profile from "../../../../src/claude/versions/2.1.332.json" with { type: "json" };
 import type { JsonObject } from "../../../../src/json_object.ts";
-import { unansweredRequests } from "../../../../src/conversation/protocol/requests/consulting.ts";
+import { unansweredRequests } from "../../../../src/conversation/protocol/requests/ask_helper.ts";
 import { readCallerLine } from "../../../../src/claude/wire/caller_line.ts";
 import { called, returned } from "../../control/lines.ts";
 import { caller, CLOSED, consulted, message, request } from "../../control/caller_inputs.ts";

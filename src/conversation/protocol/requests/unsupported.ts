@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { ControlRequest } from "../../../claude/wire/control.ts";
 import type { Effect } from "../../control/effect.ts";
-import { refuse, respond } from "../answering.ts";
+import type { SessionState } from "../../control/session_state.ts";
+import { errorCode, refuse, respond } from "../answers.ts";
 
-/** Why a request that `claude -p` answers cannot be answered here. */
+/** The requests that `claude -p` carries out and claude-print cannot, by the reason. */
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   "the interactive Claude Code does it on its screen alone": [
     ...["set_cwd", "remote_control", "mcp_authenticate", "mcp_clear_auth"],
@@ -51,16 +52,22 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Why a request cannot be carried out that `claude -p` knows; undefined for one that it does not know. */
-export function whyImpossible(subtype: string): string | undefined {
+/** Refuses a request that claude-print cannot carry out, or that `claude -p` does not know either. */
+export function refuseUnsupported(state: SessionState, request: ControlRequest): Effect {
+  const { subtype } = request;
   const reason = Object.keys(REASONS).find((each) => REASONS[each]?.includes(subtype));
   return reason === undefined
-    ? undefined
-    : `claude-print cannot carry out the request "${subtype}": ${reason}`;
+    ? refuse(request, {
+      error: `Unsupported control request subtype: ${subtype}`,
+      ...errorCode(state, "unsupported_request"),
+    })
+    : refuse(request, {
+      error: `claude-print cannot carry out the request "${subtype}": ${reason}`,
+    });
 }
 
-/** What `claude -p` answers requests that are for programs and places of Anthropic's own alone. */
-const ELSEWHERE: Readonly<Record<string, JsonObject | string>> = {
+/** The answers of `claude -p` to requests that only have an effect in programs of Anthropic's own; a text is an error. */
+const ANTHROPIC_ONLY: Readonly<Record<string, JsonObject | string>> = {
   fork_conversation: { forked: false, error: "unsupported", reason: "unsupported" },
   log_host_events: { status: "unavailable", reason: "wrong_caller" },
   poll_event: "poll-event delivery is not enabled for this session",
@@ -71,14 +78,14 @@ const ELSEWHERE: Readonly<Record<string, JsonObject | string>> = {
   upload_device_hook_template: "hook_forwarding_disabled: not_managed_cloud_worker",
 };
 
-/** Requests that change nothing, and what is wrong with one, if something is. */
+/** Requests that change nothing, each with a function that returns what is wrong with such a request. */
 const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | undefined>> = {
-  // What streams is held back for nobody.
+  // Frames are printed whether or not somebody subscribes.
   set_has_subscribers: ({ has_subscribers: has }) =>
     has === null || typeof has === "boolean"
       ? undefined
       : "Invalid set_has_subscribers: has_subscribers must be true, false or null",
-  // There are no suggestions.
+  // claude-print prints no suggestions.
   set_prompt_suggestions_paused: ({ paused }) =>
     typeof paused === "boolean"
       ? undefined
@@ -86,12 +93,12 @@ const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | und
         kindOf(paused),
   prompt_draft_activity: () => undefined,
   mcp_tasks_changed: () => undefined,
-  // It changes something in a program of Anthropic's own alone.
+  // Only a program of Anthropic's own makes use of it.
   set_message_waiting: ({ waiting }) =>
     typeof waiting === "boolean"
       ? undefined
       : "Invalid set_message_waiting: waiting must be true or false",
-  // An initialization that asks for levels is refused.
+  // An `initialize` that asks for levels is refused.
   set_proactivity_level: ({ level }) =>
     `Cannot set proactivity: ${
       LEVELS.includes(level)
@@ -104,21 +111,21 @@ const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | und
 
 const LEVELS: readonly unknown[] = ["ask", "default", "proactive"];
 
-/** The answer to a request that changes nothing, in the words of `claude -p`. */
-export function withoutEffect(request: ControlRequest): Effect | undefined {
+/** The answer of `claude -p` to a request that changes nothing; undefined for any other request. */
+export function fixedAnswer(request: ControlRequest): Effect | undefined {
   const { subtype, body } = request;
-  if (Object.hasOwn(ELSEWHERE, subtype)) {
-    const said = ELSEWHERE[subtype];
-    return isJsonObject(said)
-      ? respond(request, { response: said })
-      : refuse(request, { error: said ?? "" });
+  if (Object.hasOwn(ANTHROPIC_ONLY, subtype)) {
+    const answer = ANTHROPIC_ONLY[subtype];
+    return isJsonObject(answer)
+      ? respond(request, { response: answer })
+      : refuse(request, { error: answer ?? "" });
   }
   if (!Object.hasOwn(WITHOUT_EFFECT, subtype)) return undefined;
   const error = WITHOUT_EFFECT[subtype]?.(body);
   return error === undefined ? respond(request) : refuse(request, { error });
 }
 
-/** What a value is, as Claude Code says what it has been given. */
+/** The type of a value, as Claude Code names it in errors. */
 function kindOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;

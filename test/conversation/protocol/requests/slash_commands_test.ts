@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
-import { commandAnswer } from "../../../../src/conversation/protocol/requests/asked_command.ts";
+import { commandAnswer } from "../../../../src/conversation/protocol/requests/slash_commands.ts";
 import type { Consulted } from "../../../../src/conversation/control/input.ts";
 import type { SettledMessage } from "../../../../src/conversation/control/message.ts";
 import { consulted, message, request, settledMessage } from "../../control/caller_inputs.ts";

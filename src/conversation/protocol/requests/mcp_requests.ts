@@ -1,37 +1,37 @@
-import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
-import { type ControlRequest, isCallers } from "../../claude/wire/control.ts";
-import type { ServerChanges } from "../control/effect.ts";
-import type { HookPayload } from "../control/input.ts";
-import type { SessionState } from "../control/session_state.ts";
+import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
+import { type ControlRequest, isCallers } from "../../../claude/wire/control.ts";
+import type { ServerChanges } from "../../control/effect.ts";
+import type { HookPayload } from "../../control/input.ts";
+import type { SessionState } from "../../control/session_state.ts";
 
-/** What becomes of a request about MCP servers: an answer, what is to be otherwise from the next message on, or an error. */
+/** What comes of a request about MCP servers: an answer, changes that hold from the next message on, or an error. */
 export type ServersAnswer =
   | { readonly response?: JsonObject; readonly changes?: ServerChanges }
   | { readonly error: string };
 
-/** Requests about one MCP server. */
-const OF_ONE = ["mcp_toggle", "mcp_reconnect"];
+/** Requests that name one MCP server and change it. */
+const OF_ONE_SERVER = ["mcp_toggle", "mcp_reconnect"];
 
 /** The request that sets the caller's MCP servers. */
 export const SET_SERVERS = "mcp_set_servers";
 
 /**
- * Whether a headless Claude Code is asked about MCP servers before a request is answered: to set others that is only so
- * where it can say whether they can be reached, or while an earlier request about them waits for its answer.
+ * Whether the helper lists the MCP servers before a request is answered. For `mcp_set_servers` that is only so if the helper
+ * can reach some of the servers, or while an earlier request about servers waits for its answer.
  */
 export function asksForServers({ subtype }: ControlRequest): boolean {
   return subtype === "mcp_status" || changesServers({ subtype });
 }
 
-/** Whether a request decides which MCP servers there are for the next message. */
+/** Whether a request may change the MCP servers of the next message. */
 export function changesServers({ subtype }: Pick<ControlRequest, "subtype">): boolean {
-  return subtype === SET_SERVERS || OF_ONE.includes(subtype);
+  return subtype === SET_SERVERS || OF_ONE_SERVER.includes(subtype);
 }
 
-/** The request that reads a page of an MCP server's. */
+/** The request that reads a resource of an MCP server. */
 export const MCP_RESOURCE = "mcp_read_resource";
 
-/** What is wrong with a request about MCP servers, if something is. */
+/** What is wrong with a request about MCP servers; undefined if nothing is. */
 export function serversError(
   state: SessionState,
   { subtype, body }: ControlRequest,
@@ -40,7 +40,7 @@ export function serversError(
     return `claude-print cannot carry out the request "${subtype}" for a server of the caller's own: ` +
       "the Claude Code that could do so does not reach it; read it there";
   }
-  if (!OF_ONE.includes(subtype)) return undefined;
+  if (!OF_ONE_SERVER.includes(subtype)) return undefined;
   if (typeof body["serverName"] !== "string") return `${subtype}: serverName must be a string`;
   return subtype === "mcp_toggle" && typeof body["enabled"] !== "boolean"
     ? "mcp_toggle: enabled must be a boolean"
@@ -48,9 +48,9 @@ export function serversError(
 }
 
 /**
- * What is to be said to a request about MCP servers.
+ * What comes of a request about MCP servers.
  *
- * @param told what a headless Claude Code says of those that are not the caller's own
+ * @param options.told the helper's answer, which does not know the caller's own servers
  */
 export function answerOnServers(
   state: SessionState,
@@ -79,7 +79,7 @@ export function answerOnServers(
     : { changes: {} };
 }
 
-/** Those of the servers that a caller sets which a headless Claude Code can reach, too: all but its own. */
+/** The servers of `mcp_set_servers` that the helper can reach, too: all but those in the caller's own process. */
 export function reachableServers({ servers }: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(isJsonObject(servers) ? servers : {}).filter(([, config]) =>
@@ -89,9 +89,9 @@ export function reachableServers({ servers }: JsonObject): JsonObject {
 }
 
 /**
- * The caller sets servers: they are there from the next message on, and those that it had set before are not.
+ * What comes of `mcp_set_servers`: from the next message on, its servers take the place of those that were set before.
  *
- * @param told what a headless Claude Code says, which has tried to reach them: those that it does not take are none
+ * @param told the helper's answer after it has tried to reach the servers. Those that it has not added are left out
  */
 export function setServers(
   state: SessionState,
@@ -102,11 +102,11 @@ export function setServers(
   if (!isJsonObject(servers) || !Object.values(servers).every(isJsonObject)) {
     return { error: "mcp_set_servers: servers must be an object of config objects" };
   }
-  const { added: taken, errors } = told;
-  const tried = Array.isArray(taken) ? Object.keys(reachableServers(body)) : [];
-  const untaken = tried.filter((name) => Array.isArray(taken) && !taken.includes(name));
-  const before = [...Object.keys(setBy(state)), ...ownServersOf(state)];
-  const names = Object.keys(servers).filter((name) => !untaken.includes(name));
+  const { added: reached, errors } = told;
+  const tried = Array.isArray(reached) ? Object.keys(reachableServers(body)) : [];
+  const unreached = tried.filter((name) => Array.isArray(reached) && !reached.includes(name));
+  const before = [...Object.keys(setServersOf(state)), ...ownServersOf(state)];
+  const names = Object.keys(servers).filter((name) => !unreached.includes(name));
   const failed = isJsonObject(errors) ? errors : {};
   return {
     response: {
@@ -121,24 +121,24 @@ export function setServers(
   };
 }
 
-/** All servers as `mcp_status` lists them, with what the caller has changed since the child was started. */
+/** All servers as `mcp_status` lists them, after what the caller has changed since the child was started. */
 export function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[] {
   const { options: { caller }, changes } = state;
   const switched = { ...caller?.switched, ...changes?.switched };
   const all = Array.isArray(told["mcpServers"]) ? told["mcpServers"].filter(isJsonObject) : [];
   const dropped = changes?.setServers === undefined ? [] : Object.keys(caller?.setServers ?? {});
   const listed = all.filter(({ name }) => !dropped.includes(asText(name)));
-  // Whoever has tried to reach those that are set lists them by now.
+  // A helper that was started with the servers lists them.
   const known = listed.map(({ name }) => name);
   const added = Object.entries(changes?.setServers ?? {}).flatMap(([name, config]): JsonObject[] =>
     isCallers(config) || known.includes(name)
       ? []
-      : [{ ...placed({ name, source: "dynamic" }), config }]
+      : [{ ...pendingServer({ name, source: "dynamic" }), config }]
   );
   const own = ownServersOf(state).map((name): JsonObject => {
     const { serverInfo, tools, failed } = state.servers.get(name) ?? {};
     return {
-      ...placed({ name, source: "sdk" }),
+      ...pendingServer({ name, source: "sdk" }),
       ...(failed ? { status: "failed" } : {}),
       ...(tools === undefined ? {} : {
         status: "connected",
@@ -148,12 +148,12 @@ export function serversOf(state: SessionState, told: JsonObject): readonly JsonO
     };
   });
   return [...listed, ...added, ...own]
-    .map((server) => switchedAs(server, switched[asText(server["name"])]));
+    .map((server) => withSwitch(server, switched[asText(server["name"])]));
 }
 
 /**
- * What a hook is told of a call, with whose its MCP server is: to the child, which reaches it at an address, it is one of
- * the command line's like any other.
+ * The payload of a hook, with the source of a server in the caller's own process. The child reaches that server at an
+ * address, and reports it as a server of the command line.
  */
 export function withOwnServer(
   { options: { caller } }: SessionState,
@@ -172,13 +172,14 @@ function ownServersOf(state: SessionState): readonly string[] {
   return Object.keys(set).filter((name) => isCallers(set[name]));
 }
 
-function setBy({ options: { caller }, changes }: SessionState): JsonObject {
+/** The servers that the caller has set, without those in its own process. */
+function setServersOf({ options: { caller }, changes }: SessionState): JsonObject {
   const set = changes?.setServers ?? caller?.setServers ?? {};
   return Object.fromEntries(Object.entries(set).filter(([, config]) => !isCallers(config)));
 }
 
 /** A server that has yet to connect. */
-function placed(
+function pendingServer(
   { name, source }: { readonly name: string; readonly source: "sdk" | "dynamic" },
 ): JsonObject {
   return {
@@ -189,14 +190,14 @@ function placed(
   };
 }
 
-/** A server that the caller has switched off, or on again, which it connects to with the next message. */
-function switchedAs(server: JsonObject, enabled: boolean | undefined): JsonObject {
+/** A server with the status after the caller has switched it off or on. The next message's child connects to it. */
+function withSwitch(server: JsonObject, enabled: boolean | undefined): JsonObject {
   const { serverInfo: _, tools: __, error: ___, ...rest } = server;
   if (enabled === false) return { ...rest, status: "disabled" };
   return enabled && rest["status"] === "disabled" ? { ...rest, status: "pending" } : server;
 }
 
-/** What a tool says of its effects, as `claude -p` tells it. */
+/** The annotations of a tool, in the form in which `claude -p` prints them. */
 function hintsOf(annotations: unknown): JsonObject {
   const { readOnlyHint, destructiveHint, openWorldHint } = isJsonObject(annotations)
     ? annotations

@@ -1,0 +1,65 @@
+import { hasCapability } from "../../claude/versions/profiles.ts";
+import { type ControlResponse, givenId, type RequestId } from "../../claude/wire/control.ts";
+import type { ControlStep } from "../control/control_step.ts";
+import type { Answer, CallDecision, Effect } from "../control/effect.ts";
+import type { HookPayload } from "../control/input.ts";
+import type { SessionState } from "../control/session_state.ts";
+
+type Success = Extract<ControlResponse, { readonly subtype: "success" }>;
+type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
+
+type Response = Extract<Effect, { readonly type: "respond" }>;
+
+/** Answers a request of the caller's that was carried out. */
+export function respond(
+  request: RequestId,
+  fields: Omit<Success, "subtype" | "request_id"> = {},
+): Response {
+  return { type: "respond", response: { subtype: "success", ...givenId(request), ...fields } };
+}
+
+/** Answers a request of the caller's that was not carried out. */
+export function refuse(
+  request: RequestId,
+  fields: Omit<Failure, "subtype" | "request_id">,
+): Response {
+  return { type: "respond", response: { subtype: "error", ...givenId(request), ...fields } };
+}
+
+/** The code of an error in answers, in versions that have such codes. */
+export function errorCode(
+  { version }: Pick<SessionState, "version">,
+  code: string,
+): { readonly error_code?: string } {
+  return hasCapability(version, "controlErrorCodes") ? { error_code: code } : {};
+}
+
+/** Answers a hook of the child. Without a reply, Claude Code's own rules decide. */
+export function answerHook(id: string, reply?: HookPayload): Answer {
+  return { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
+}
+
+/** Makes a hook of the child forbid what its event is about. */
+export function veto(id: string): Answer {
+  return { type: "answer", id, veto: true };
+}
+
+/**
+ * Forbids what the withdrawn questions were about. Only a hook that outlives Escape still reads this answer. Without one
+ * the hook would never return to its agent, and after an empty one Claude Code's rules would allow a call that nobody has
+ * judged.
+ */
+export function refuseWithdrawn(step: ControlStep): void {
+  const { withdrawn } = step.state;
+  if (withdrawn.length === 0) return;
+  step.update({ withdrawn: [] });
+  step.emit(...withdrawn.map(veto));
+}
+
+/** The effect that reports the decision on a call; none if the question was not about a call. */
+export function decisionEffects(
+  toolUseId: string | undefined,
+  decision: CallDecision,
+): readonly Effect[] {
+  return toolUseId === undefined ? [] : [{ type: "decided", toolUseId, decision }];
+}

@@ -1,0 +1,140 @@
+import type { ControlRequest } from "../../../claude/wire/control.ts";
+import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
+import type { ControlStep } from "../../control/control_step.ts";
+import type { ChildChanges } from "../../control/effect.ts";
+import type { Consulted } from "../../control/input.ts";
+import type {
+  AskedCommand,
+  CarriedOut,
+  NotedChanges,
+  SettledMessage,
+} from "../../control/message.ts";
+
+/** The request that makes the headless helper carry out a slash command. */
+export const SLASH_COMMAND = "slash_command";
+
+/** The id of that request: one command at a time is carried out. */
+const ID = "claude-print slash_command";
+
+/**
+ * Makes the headless helper carry out a command. The child gets nothing until it has.
+ *
+ * The helper also gets the changes that the next child is to be started with, so several such commands in a row take no
+ * other child.
+ */
+export function askCommand(step: ControlStep, message: SettledMessage): void {
+  const { changes, consulted } = step.state;
+  const request = commandRequest(message, ID);
+  step.update({ consulted: new Map([...consulted, [ID, request]]) });
+  step.emit({ type: "consult", request, ...(changes === undefined ? {} : { changes }) });
+}
+
+/** Whether a helper cannot be started with changes: MCP servers are in files that belong to the start of a child. */
+export function needsNewChild({ setServers, switched }: ChildChanges): boolean {
+  return setServers !== undefined || switched !== undefined;
+}
+
+/** The request that makes a helper carry out a command. */
+export function commandRequest({ text, settled }: SettledMessage, id: string): ControlRequest {
+  const { alone, clears, notes } = settled.kind === "asked" ? settled : {};
+  return {
+    id,
+    subtype: SLASH_COMMAND,
+    body: {
+      prompt: text,
+      ...(clears ? { clears } : {}),
+      ...(alone ? { needsCost: true } : {}),
+    },
+    ...(notes ? { notes } : {}),
+  };
+}
+
+/** Records the helper's answer to the command that waits for it, unless the caller has taken the command back. */
+export function recordCommandAnswer(step: ControlStep, answer: Consulted): void {
+  const { queue } = step.state;
+  const place = queue.findIndex((message) =>
+    message.way === undefined && message.settled.kind === "asked"
+  );
+  const message = queue[place];
+  if (message === undefined || message.way !== undefined) return;
+  step.update({ queue: queue.with(place, commandAnswer(message, answer)) });
+}
+
+/**
+ * Outputs of commands about a process that any other process prints, too. All others are about costs, or about a mode that
+ * the command has set (2.1.330).
+ */
+const OF_ANY_PROCESS =
+  /^(?:You are currently using your subscription|Fast mode unavailable|Unknown argument)/u;
+
+/** The output that reports costs, which the helper may have been given. */
+const OF_COSTS = /^Estimated cost:/u;
+
+/** A command, settled by the helper's answer. */
+export function commandAnswer(message: SettledMessage, answer: Consulted): SettledMessage {
+  if (message.settled.kind !== "asked") return message;
+  const { version, alone, unavailable } = message.settled;
+  if (!("response" in answer)) {
+    const reason = "failure" in answer ? answer.failure : answer.error;
+    return refused(message, reason, "Try again, or run it with claude -p");
+  }
+  const { hasCost } = answer.response;
+  const text = asText(answer.response["text"]);
+  const isKnown = OF_ANY_PROCESS.test(text) || (hasCost && OF_COSTS.test(text));
+  if (alone && !isKnown) {
+    return refused(
+      message,
+      "what it tells of a conversation is in the frames and results of that",
+      "Read fast_mode_state, total_cost_usd and modelUsage there, or run it with claude -p",
+    );
+  }
+  const carried = unavailable ? {} : { carried: carriedOut(message.settled, answer.response) };
+  return { ...message, settled: { kind: "local", text, version, ...carried } };
+}
+
+function refused(message: SettledMessage, reason: string, suggestion: string): SettledMessage {
+  const text = `Cannot carry out ${message.text.trim()}: ${reason}`;
+  return { ...message, settled: { kind: "refused", message: text, suggestion } };
+}
+
+/** What the helper's answer says of the command, and of the session after it. */
+function carriedOut({ notes }: AskedCommand, response: JsonObject): CarriedOut {
+  const { name, words, fields, begun, title, commands } = response;
+  return {
+    ...(typeof name === "string" ? { name } : {}),
+    ...(typeof words === "string" ? { words } : {}),
+    ...(isJsonObject(fields) ? { fields } : {}),
+    ...(typeof begun === "string" ? { begun } : {}),
+    ...(typeof title === "string" ? { title } : {}),
+    ...(Array.isArray(commands) ? { commands } : {}),
+    ...(notes ? { changes: changesOf(response) } : {}),
+  };
+}
+
+/** An alias of two models, either of which may have been in use before. */
+const TWO_MODELS = /^opusplan\b/iu;
+
+/**
+ * What a command changes for the next child, by the settings in force before and after it. Empty for a command that has
+ * changed nothing, or was not understood.
+ */
+function changesOf({ fields, before, after }: JsonObject): NotedChanges {
+  const run = isJsonObject(fields) ? fields["local_command_run"] : undefined;
+  if (!isJsonObject(run) || !isJsonObject(before) || !isJsonObject(after)) return {};
+  const { command: name } = run;
+  const differs = (field: string) => before[field] !== after[field];
+  const argument = asText(run["args"]).trim();
+  if (name === "model") {
+    const { model } = after;
+    return differs("model") || TWO_MODELS.test(argument)
+      ? { model: argument, ...(typeof model === "string" ? { chosenModel: model } : {}) }
+      : {};
+  }
+  if (name !== "effort") return {};
+  const { effort, ultracode } = after;
+  const isAuto = argument.toLowerCase() === "auto";
+  return {
+    ...(differs("effort") && typeof effort === "string" ? { effort: isAuto ? null : effort } : {}),
+    ...(differs("ultracode") ? { flagSettings: { ultracode } } : {}),
+  };
+}
