@@ -101,7 +101,7 @@ const ROWS = {
   unknown: [["of_the_future", null, "Something else"], ["unknown", null, ""]],
 } as const satisfies Partial<Record<ApiFailureKind, readonly Row[]>>;
 
-Deno.test("apiFailure() tells the kinds of API errors apart", () => {
+Deno.test("apiFailure() distinguishes the kinds of API errors", () => {
   const temporary = ["usage-limit", "rate-limit", "overloaded"];
   for (const [kind, rows] of Object.entries<readonly Row[]>(ROWS)) {
     for (const [error, status, text, more] of rows) {
@@ -123,7 +123,7 @@ Deno.test("apiFailure() names the credential to renew", () => {
   assertStringIncludes(keyed.suggestion, "Renew ANTHROPIC_API_KEY");
 });
 
-Deno.test("apiFailure() says when a limit resets", () => {
+Deno.test("apiFailure() gives the reset time of a limit", () => {
   const limit = { error: "rate_limit", status: 429, apiError: "usage_limit_reached" };
   const rows = [
     [

@@ -191,7 +191,7 @@ Deno.test("the rest of an output follows the result", () => {
   assertEquals(run.told, [["t", "b1", "one\n"], ["t", "b1", "two\n"], ["t", "b1", ""]]);
 });
 
-Deno.test("results tell two calls of one command apart", () => {
+Deno.test("results distinguish two calls of one command", () => {
   const run = new ShellRun();
   run.push(bash("t", "date"), bash("u", "date"));
   run.give(shell("b1", "date"), shell("b2", "date"), wrote("b1", "1\n"), wrote("b2", "2\n"));
@@ -299,7 +299,7 @@ Deno.test("a background shell is printed until it ends", () => {
   ]);
 });
 
-Deno.test("a background shell that nobody saw ends when left", () => {
+Deno.test("an unseen background shell ends with its call", () => {
   const run = new ShellRun();
   run.push(bash("t", "serve"), gave("t", "", { backgroundTaskId: "b1" }));
   run.push(notice("b1", "failed"));

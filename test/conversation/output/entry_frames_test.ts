@@ -62,7 +62,7 @@ Deno.test("words of a skill's shell hook have a tag", () => {
   assertEquals(tagOf("Stop says: Not run in /two"), undefined);
 });
 
-Deno.test("a blocked prompt says whether a hook has judged it", () => {
+Deno.test("a blocked prompt shows whether a hook judged it", () => {
   const late = "UserPromptSubmit hook callback timed out after 1000ms";
   const failed = '[callback]: failed; blocking because onFailure is "block"';
   const rows = [
@@ -145,7 +145,7 @@ function reasonsIn(line: Line, context: FrameContext = KNOWN) {
   ];
 }
 
-Deno.test("a denial says that nobody can permit the call", () => {
+Deno.test("a denial names the missing approval", () => {
   const call = { tool: "Bash", input: { command: "x" }, cwd: "/" };
   const config = { decision: "reject", source: "config" };
   const rows = [
@@ -231,7 +231,7 @@ Deno.test("init leaves out unknown facts, and lists are empty", () => {
   assertEquals([frame.cwd, frame.original_cwd, frame.session_id], ["/work dir", "/work dir", "s"]);
 });
 
-Deno.test("init says whether commands run in a sandbox", () => {
+Deno.test("init shows whether commands run in a sandbox", () => {
   const rows = [
     [{ sandboxed: false }, false],
     [{ sandboxed: true }, true],

@@ -88,7 +88,7 @@ const ROWS: Readonly<Record<string, readonly [Headers | undefined, object]>> = {
 const infoOf = (more: Headers | undefined) =>
   rateLimitInfo({ headers: more === undefined ? {} : { ...PLAIN, ...more }, now: NOW });
 
-Deno.test("rateLimitInfo() says what claude -p says of limits", () => {
+Deno.test("rateLimitInfo() gives the fields of claude -p", () => {
   for (const [name, [headers, info]] of Object.entries(ROWS)) {
     assertEquals<unknown>(infoOf(headers).info, info, name);
   }

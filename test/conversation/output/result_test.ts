@@ -358,7 +358,7 @@ Deno.test("each failure has a kind, a message and a suggestion", () => {
   }
 });
 
-Deno.test("a verdict names the limit that a signal tells of", () => {
+Deno.test("a verdict names the limit behind a signal", () => {
   const { outcome, suggestion } = verdict({ kind: "interrupted", signal: "SIGXCPU" });
   assertEquals(outcome.kind, "interrupted");
   assertStringIncludes(suggestion ?? "", "ulimit -t");

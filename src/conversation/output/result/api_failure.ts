@@ -113,113 +113,104 @@ function kindOf({ error, text, status, type, apiError }: ApiErrorFacts): ApiFail
   }
 }
 
+/** What a message says of each kind before Claude Code's sentence, and what to do. */
+const WORDS: Readonly<
+  Record<
+    Exclude<ApiFailureKind, "login" | "usage-limit">,
+    { readonly cause: string; readonly suggestion: string }
+  >
+> = {
+  organisation: {
+    cause: "The organization does not let this login use Claude Code",
+    suggestion: "Ask its administrator, or set ANTHROPIC_API_KEY to a key of its own",
+  },
+  billing: {
+    cause: "The account cannot pay for the request",
+    suggestion: "Add credit where the account is billed, or log in to another: claude /login",
+  },
+  "rate-limit": {
+    cause: "The API takes no more requests for now",
+    suggestion: "Run it again in some minutes, with fewer runs at once",
+  },
+  overloaded: {
+    cause: "The API is overloaded",
+    suggestion: "Run it again in some minutes; https://status.claude.com tells how it is",
+  },
+  server: {
+    cause: "The API failed",
+    suggestion: "Run it again in some minutes; https://status.claude.com tells how it is",
+  },
+  network: {
+    cause: "Cannot reach the API",
+    suggestion: "Look at the network, and at HTTPS_PROXY and ANTHROPIC_BASE_URL if set",
+  },
+  timeout: {
+    cause: "The API did not answer in time",
+    suggestion: "Run it again, or give the API more time with API_TIMEOUT_MS",
+  },
+  "cut-off": {
+    cause: "The API broke off in the middle of an answer",
+    suggestion: "Run it again, or go on with --resume and the session's id",
+  },
+  "context-overflow": {
+    cause: "The prompt does not fit into the model's context",
+    suggestion: "Send less: a shorter prompt, fewer tools, or a new session for --resume",
+  },
+  "too-large": {
+    cause: "The request is larger than the API takes",
+    suggestion: "Send less: fewer or smaller images and files, or a new session for --resume",
+  },
+  "output-limit": {
+    cause: "The answer is longer than the model may write",
+    suggestion: "Ask for less at once, or raise CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+  },
+  model: {
+    cause: "The model cannot be used",
+    suggestion: "Name another one with --model",
+  },
+  refusal: {
+    cause: "The model refused to answer",
+    suggestion: "Put the request in other words, or name another model with --model",
+  },
+  "invalid-request": {
+    cause: "The API refused the request",
+    suggestion: "Look at the prompt, the files it names, and the flags that shape the request",
+  },
+  unknown: {
+    cause: "The API gave no answer",
+    suggestion: "Run it again; --debug-file PATH writes down what Claude Code does",
+  },
+};
+
 function wordsFor(
   kind: ApiFailureKind,
-  facts: ApiErrorFacts,
+  { text, credential, resetsAt }: ApiErrorFacts,
 ): { readonly message: string; readonly suggestion: string } {
-  const detail = detailOf(facts.text);
-  switch (kind) {
-    case "login":
-      return facts.credential === undefined
-        ? {
-          message: because("Cannot log in to Claude", detail),
-          suggestion: "Log in again with: claude /login",
-        }
-        : {
-          message: because(`Cannot log in to Claude with ${facts.credential}`, detail),
-          suggestion: `Renew ${facts.credential}, or remove it and log in with: claude /login`,
-        };
-    case "organisation":
-      return {
-        message: because("The organization does not let this login use Claude Code", detail),
-        suggestion: "Ask its administrator, or set ANTHROPIC_API_KEY to a key of its own",
-      };
-    case "billing":
-      return {
-        message: because("The account cannot pay for the request", detail),
-        suggestion: "Add credit where the account is billed, or log in to another: claude /login",
-      };
-    case "usage-limit": {
-      const reset = resetIn(facts.text) ?? resetAt(facts.resetsAt);
-      return {
-        message: because("The account has used up its limit", detail),
-        suggestion: reset === undefined
-          ? "Run it again once the limit has been reset: claude /usage says when"
-          : `Run it again after ${reset}`,
-      };
-    }
-    case "rate-limit":
-      return {
-        message: because("The API takes no more requests for now", detail),
-        suggestion: "Run it again in some minutes, with fewer runs at once",
-      };
-    case "overloaded":
-      return {
-        message: because("The API is overloaded", detail),
-        suggestion: "Run it again in some minutes; https://status.claude.com tells how it is",
-      };
-    case "server":
-      return {
-        message: because("The API failed", detail),
-        suggestion: "Run it again in some minutes; https://status.claude.com tells how it is",
-      };
-    case "network":
-      return {
-        message: because("Cannot reach the API", detail),
-        suggestion: "Look at the network, and at HTTPS_PROXY and ANTHROPIC_BASE_URL if set",
-      };
-    case "timeout":
-      return {
-        message: because("The API did not answer in time", detail),
-        suggestion: "Run it again, or give the API more time with API_TIMEOUT_MS",
-      };
-    case "cut-off":
-      return {
-        message: because("The API broke off in the middle of an answer", detail),
-        suggestion: "Run it again, or go on with --resume and the session's id",
-      };
-    case "context-overflow":
-      return {
-        message: because("The prompt does not fit into the model's context", detail),
-        suggestion: "Send less: a shorter prompt, fewer tools, or a new session for --resume",
-      };
-    case "too-large":
-      return {
-        message: because("The request is larger than the API takes", detail),
-        suggestion: "Send less: fewer or smaller images and files, or a new session for --resume",
-      };
-    case "output-limit":
-      return {
-        message: because("The answer is longer than the model may write", detail),
-        suggestion: "Ask for less at once, or raise CLAUDE_CODE_MAX_OUTPUT_TOKENS",
-      };
-    case "model":
-      return {
-        message: because("The model cannot be used", detail),
-        suggestion: "Name another one with --model",
-      };
-    case "refusal":
-      return {
-        message: because("The model refused to answer", detail),
-        suggestion: "Put the request in other words, or name another model with --model",
-      };
-    case "invalid-request":
-      return {
-        message: because("The API refused the request", detail),
-        suggestion: "Look at the prompt, the files it names, and the flags that shape the request",
-      };
-    case "unknown":
-      return {
-        message: because("The API gave no answer", detail),
-        suggestion: "Run it again; --debug-file PATH writes down what Claude Code does",
-      };
-    default:
-      return kind satisfies never;
-  }
+  const { cause, suggestion } = kind === "login"
+    ? loginWords(credential)
+    : kind === "usage-limit"
+    ? usageLimitWords(resetIn(text) ?? resetAt(resetsAt))
+    : WORDS[kind];
+  const detail = detailOf(text);
+  return { message: detail === "" ? cause : `${cause}: ${detail}`, suggestion };
 }
 
-function because(what: string, detail: string): string {
-  return detail === "" ? what : `${what}: ${detail}`;
+function loginWords(credential: string | undefined) {
+  return credential === undefined
+    ? { cause: "Cannot log in to Claude", suggestion: "Log in again with: claude /login" }
+    : {
+      cause: `Cannot log in to Claude with ${credential}`,
+      suggestion: `Renew ${credential}, or remove it and log in with: claude /login`,
+    };
+}
+
+function usageLimitWords(reset: string | undefined) {
+  return {
+    cause: "The account has used up its limit",
+    suggestion: reset === undefined
+      ? "Run it again once the limit has been reset: claude /usage says when"
+      : `Run it again after ${reset}`,
+  };
 }
 
 /** Claude Code's sentence on one line, without the advice for its screen and without control characters. */

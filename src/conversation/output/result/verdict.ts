@@ -99,11 +99,6 @@ export function verdictOf(ending: Ending, options: VerdictOptions): Verdict {
       return noPromptToolVerdict(ending);
     case "aborted":
       return { outcome: abortedOutcome(options.turn), showScreen: false };
-    case "unstoppable":
-      return failure(
-        "Claude Code goes on with a turn that its caller has stopped: it takes no Escape",
-        "Look at its last screen for what it does",
-      );
     case "settled":
       return settledVerdict(ending.message.settled, options);
     case "closed":
@@ -117,12 +112,6 @@ export function verdictOf(ending: Ending, options: VerdictOptions): Verdict {
       return unreadableVerdict(ending);
     case "interrupted":
       return interruptedVerdict(ending);
-    case "unheard":
-      return failure(
-        "Claude Code's hooks cannot tell anything: the run's private folder is full or gone, or no process can be started",
-        "Make room in $TMPDIR, set TMPDIR to a folder that nobody cleans up, or end some processes",
-        false,
-      );
     case "timeout":
     case "silent":
     case "not-taken":
@@ -133,11 +122,10 @@ export function verdictOf(ending: Ending, options: VerdictOptions): Verdict {
       return idleVerdict(options);
     case "dialog":
       return dialogVerdict(ending, options);
+    case "unstoppable":
+    case "unheard":
     case "unreachable":
-      return failure(
-        "Cannot deliver the prompt as it is: Claude Code opened no rendezvous socket, its one way in for such a text",
-        "Begin the prompt with another word, or remove invisible characters from it",
-      );
+      return brokenVerdict(ending.kind);
     case "undelivered":
       return undeliveredVerdict(ending, options);
     case "exited":
@@ -471,6 +459,28 @@ function exitedVerdict(
     `Claude Code ended before the turn did: ${how}`,
     limitRemedy(how) ?? "The last screen may tell why; run claude in this folder to see more",
   );
+}
+
+/** Claude Code, or the machine, does not do what this program needs. */
+function brokenVerdict(kind: "unstoppable" | "unheard" | "unreachable"): Verdict {
+  switch (kind) {
+    case "unstoppable":
+      return failure(
+        "Claude Code goes on with a turn that its caller has stopped: it takes no Escape",
+        "Look at its last screen for what it does",
+      );
+    case "unheard":
+      return failure(
+        "Claude Code's hooks cannot tell anything: the run's private folder is full or gone, or no process can be started",
+        "Make room in $TMPDIR, set TMPDIR to a folder that nobody cleans up, or end some processes",
+        false,
+      );
+    case "unreachable":
+      return failure(
+        "Cannot deliver the prompt as it is: Claude Code opened no rendezvous socket, its one way in for such a text",
+        "Begin the prompt with another word, or remove invisible characters from it",
+      );
+  }
 }
 
 function notClaudeVerdict(binary: string): Verdict {
