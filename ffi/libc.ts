@@ -115,7 +115,7 @@ function load(): Libc | LibcUnavailableError {
   const problem = platformProblem(platform);
   if (problem !== undefined) return problem;
   try {
-    return opened();
+    return openLibrary();
   } catch (cause) {
     return platformProblem({ ...platform, glibc: glibcVersion() }) ??
       new LibcUnavailableError(`${LIBRARY} lacks a function or cannot be loaded`, {
@@ -126,7 +126,7 @@ function load(): Libc | LibcUnavailableError {
 }
 
 /** Opens the library once for all that is called in either way. */
-function opened(): Libc {
+function openLibrary(): Libc {
   const rows = Object.entries<Deno.ForeignFunction>(TABLE);
   const { symbols } = Deno.dlopen(
     LIBRARY,

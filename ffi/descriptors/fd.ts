@@ -55,7 +55,7 @@ export function readFd(fd: number, buffer: Uint8Array<ArrayBuffer>): number | Bl
  */
 export function writeFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Blocked {
   const { write } = libc();
-  return accepted(bytes, {
+  return writeAccepted(bytes, {
     hand: () => Number(write(fd, bytes, BigInt(bytes.length))),
     attempt: { call: "write", action: `write to fd ${fd}` },
   });
@@ -64,20 +64,20 @@ export function writeFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Bl
 /** Writes to a socket as `writeFd` does, whether or not it is nonblocking (send(2)). */
 export function sendFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Blocked {
   const { send } = libc();
-  return accepted(bytes, {
+  return writeAccepted(bytes, {
     hand: () => Number(send(fd, bytes, BigInt(bytes.length), MSG_DONTWAIT | MSG_NOSIGNAL)),
     attempt: { call: "send", action: `write to fd ${fd}` },
   });
 }
 
 /** Hands bytes over, again and again while nothing but chance prevents it. */
-function accepted(
+function writeAccepted(
   bytes: Uint8Array<ArrayBuffer>,
-  { hand, attempt }: { readonly hand: () => number; readonly attempt: Attempt },
+  { hand: attemptWrite, attempt }: { readonly hand: () => number; readonly attempt: Attempt },
 ): number | Blocked {
   if (bytes.length === 0) return 0;
   for (let unexpected = 0;;) {
-    const count = hand();
+    const count = attemptWrite();
     if (count >= 0) return count;
     const errno = lastErrno();
     if (errno === ERRNO.EAGAIN) return "again";

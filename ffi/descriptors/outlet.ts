@@ -78,12 +78,12 @@ export class Outlet implements Disposable {
   }
 
   /** Keeps everything, until it is released. */
-  hold(): void {
+  pause(): void {
     this.#held = true;
   }
 
   /** Writes what has been kept, and from now on what comes. */
-  release(): void {
+  resume(): void {
     this.#held = false;
     this.flush();
   }

@@ -1,7 +1,7 @@
 import { checked, ERRNO, LibcError } from "../errno.ts";
 import { closeFd, readFd, writeFd } from "./fd.ts";
 import { libc } from "../libc.ts";
-import { waitTogether } from "./shared_wait.ts";
+import { waitOnSharedThread } from "./shared_wait.ts";
 
 /** What a wait is to look for on one fd; a hang-up is always looked for. */
 export interface Interest {
@@ -81,7 +81,7 @@ export class Poller implements Disposable {
     try {
       const count = threads < MOST_THREADS
         ? await waitAlone(table, polled.length, timeoutMs)
-        : await waitBesideOthers(polled, table, timeoutMs);
+        : await waitShared(polled, table, timeoutMs);
       if (count <= 0) return [];
       const ready = decode(polled, table);
       if (ready[0]?.fd !== this.#wakeFd) return ready;
@@ -122,7 +122,7 @@ async function waitAlone(
 }
 
 /** The same without a thread: waits until there is something to be found, and looks then. */
-async function waitBesideOthers(
+async function waitShared(
   polled: readonly Interest[],
   table: DataView<ArrayBuffer>,
   timeoutMs: number,
@@ -134,7 +134,7 @@ async function waitBesideOthers(
   for (const interest of polled) {
     events.set(interest.fd, (events.get(interest.fd) ?? 0) | eventsOf(interest));
   }
-  await waitTogether(events, timeoutMs < 0 ? Infinity : timeoutMs);
+  await waitOnSharedThread(events, timeoutMs < 0 ? Infinity : timeoutMs);
   return look();
 }
 

@@ -23,7 +23,7 @@ interface Waiter {
 const waiters = new Map<number, Waiter>();
 
 /** The set of all sets that are waited for, once there has been one. */
-let everybody: number | undefined;
+let sharedSet: number | undefined;
 let isWaiting = false;
 
 /**
@@ -34,12 +34,12 @@ let isWaiting = false;
  * @param timeoutMs at least 0; infinity for as long as it takes
  * @throws LibcError when there are as many fds as there may be
  */
-export async function waitTogether(
+export async function waitOnSharedThread(
   fds: ReadonlyMap<number, number>,
   timeoutMs: number,
 ): Promise<void> {
-  everybody ??= newSet();
-  const all = everybody;
+  sharedSet ??= newSet();
+  const all = sharedSet;
   const set = newSet();
   try {
     for (const [fd, events] of fds) add(set, { fd, events });
@@ -55,7 +55,7 @@ export async function waitTogether(
       },
     };
     waiters.set(set, waiter);
-    if (!isWaiting) void waitForAll(all);
+    if (!isWaiting) void serveWaiters(all);
     else if (timeoutMs < LONGEST_TIMEOUT_MS) {
       // The wait that goes on does not know of it; the next one will.
       waiter.timer = setTimeout(waiter.leave, Math.ceil(timeoutMs));
@@ -67,7 +67,7 @@ export async function waitTogether(
 }
 
 /** Waits for everybody, as long as there is somebody. */
-async function waitForAll(all: number): Promise<void> {
+async function serveWaiters(all: number): Promise<void> {
   isWaiting = true;
   const events = new DataView(new ArrayBuffer(EVENT_BYTES * MOST_EVENTS));
   while (waiters.size > 0) {

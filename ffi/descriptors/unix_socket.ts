@@ -49,7 +49,7 @@ export function listenUnix(path: string, { backlog }: { readonly backlog: number
 }
 
 /** Nobody waits to be taken, or who did has gone. */
-const NOBODY: readonly number[] = [ERRNO.EAGAIN, ERRNO.EINTR, ERRNO.ECONNABORTED];
+const NO_CONNECTION: readonly number[] = [ERRNO.EAGAIN, ERRNO.EINTR, ERRNO.ECONNABORTED];
 
 /**
  * Takes a connection to a socket that is listened on; undefined when none waits. The fd is nonblocking, and inherited by
@@ -59,7 +59,7 @@ const NOBODY: readonly number[] = [ERRNO.EAGAIN, ERRNO.EINTR, ERRNO.ECONNABORTED
  */
 export function acceptUnix(listener: number): number | undefined {
   const fd = libc().accept4(listener, null, null, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (fd === -1 && NOBODY.includes(lastErrno())) return undefined;
+  if (fd === -1 && NO_CONNECTION.includes(lastErrno())) return undefined;
   return checked(fd, { call: "accept4", action: "take a connection" });
 }
 
@@ -67,7 +67,7 @@ export function acceptUnix(listener: number): number | undefined {
 const FIONBIO = 0x5421n;
 
 /** Has a socket that another program has made wait for nobody. */
-export function waitForNobody(fd: number): void {
+export function setNonblocking(fd: number): void {
   checked(libc().ioctl(fd, FIONBIO, Int32Array.of(1)), {
     call: "ioctl",
     action: "have a socket wait for nobody",

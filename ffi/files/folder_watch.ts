@@ -19,7 +19,7 @@ const MAX_READ = 65536;
 const MOST_READS = 16;
 
 /** What has happened in folders. */
-export interface FolderNews {
+export interface FolderChanges {
   /**
    * What has been written to, in order: the names that the files had when they were opened. Several writes in a row to
    * the same name may count as one.
@@ -70,7 +70,7 @@ export class FolderWatch implements Disposable {
   }
 
   /** What has happened since the last time; undefined when it was too much to know all of it. */
-  heed(): FolderNews | undefined {
+  readChanges(): FolderChanges | undefined {
     const written: string[] = [];
     let changed = false;
     let isGone = false;

@@ -26,7 +26,7 @@ export function isInherited(fd: number): boolean {
  * @returns undefined if that takes longer than `patienceMs`
  * @throws LibcError as read(2) says
  */
-export async function readLineOf(
+export async function readInheritedLine(
   fd: number,
   { limit, patienceMs }: { readonly limit: number; readonly patienceMs: number },
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
@@ -59,7 +59,7 @@ export function filledPipe(bytes: Uint8Array<ArrayBuffer>): Pipe {
 }
 
 /** Puts a filled pipe in the place of an inherited fd, which programs that this one starts inherit too. */
-export function refill(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
+export function replaceWithPipe(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
   using pipe = filledPipe(bytes);
   checked(libc().dup2(pipe.readFd, fd), { call: "dup2", action: `fill fd ${fd}` });
 }

@@ -11,7 +11,7 @@ const SIG_UNBLOCK = 1;
 const SIGSET_BYTES = 128;
 
 /** Heard even if it was ignored: a shell has a command that it starts with "&" ignore SIGINT and SIGQUIT. */
-const ALWAYS_HEARD: readonly number[] = [SIGNALS.SIGINT, SIGNALS.SIGQUIT, SIGNALS.SIGTERM];
+const ALWAYS_HANDLED: readonly number[] = [SIGNALS.SIGINT, SIGNALS.SIGQUIT, SIGNALS.SIGTERM];
 
 /**
  * Listens to signals until it is disposed; from then on they do again what they do to a program that does not listen.
@@ -25,15 +25,15 @@ export function listenToSignals<Name extends Deno.Signal & keyof typeof SIGNALS>
 ): Disposable {
   const { ignored, blocked } = signalMasks();
   const listeners = names
-    .filter((name) => ALWAYS_HEARD.includes(SIGNALS[name]) || !ignored.has(SIGNALS[name]))
+    .filter((name) => ALWAYS_HANDLED.includes(SIGNALS[name]) || !ignored.has(SIGNALS[name]))
     .map((name) => ({ name, listen: () => listener(name) }));
   for (const { name, listen } of listeners) Deno.addSignalListener(name, listen);
-  const heard: readonly number[] = listeners.map(({ name }) => SIGNALS[name]);
+  const handled: readonly number[] = listeners.map(({ name }) => SIGNALS[name]);
   // With a program's first listener, whatever it listens to, Deno 2.9.6 takes SIGHUP, SIGINT and SIGTERM.
   if (ignored.has(SIGNALS.SIGHUP)) {
     libc().signal(SIGNALS.SIGHUP, Deno.UnsafePointer.create(SIG_IGN));
   }
-  const unblocked = heard.filter((number) => blocked.has(number));
+  const unblocked = handled.filter((number) => blocked.has(number));
   if (unblocked.length > 0) libc().sigprocmask(SIG_UNBLOCK, signalSet(unblocked), null);
   return {
     [Symbol.dispose]: () => {
@@ -81,6 +81,6 @@ function mask(status: string, name: string): ReadonlySet<number> {
  * Has the kernel keep how a child of this program ended until that is asked. It keeps nothing for a program that ignores
  * SIGCHLD, as one does that was started by such a program: waitpid(2) fails there, and `Deno.Command` with it.
  */
-export function heedChildren(): void {
+export function stopIgnoringSigchld(): void {
   if (signalMasks().ignored.has(SIGNALS.SIGCHLD)) libc().signal(SIGNALS.SIGCHLD, SIG_DFL);
 }

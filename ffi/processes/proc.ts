@@ -1,7 +1,7 @@
 import { cString } from "../c_string.ts";
 import { checked, ERRNO, lastErrno } from "../errno.ts";
 import { closeFd, type FdStat, fdStat } from "../descriptors/fd.ts";
-import { readNames } from "../files/held_folder.ts";
+import { readNames } from "../files/open_folder.ts";
 import { libc } from "../libc.ts";
 
 // Deno opens nothing below /proc, and hardly anything below /dev, for a program that lacks one of its permissions.
@@ -101,4 +101,10 @@ export function readProcPids(): readonly number[] {
 
 function open(path: string, flags: number): number {
   return checked(libc().open(cString(path), flags), { call: "open", action: "open", path });
+}
+
+/** How many files this process may have open at once (`ulimit -n`); Infinity without a limit. */
+export function mostOpenFiles(): number {
+  const limits = new TextDecoder().decode(readProcFile("/proc/self/limits"));
+  return Number(/^Max open files +(\d+)/mu.exec(limits)?.[1] ?? Infinity);
 }

@@ -13,7 +13,7 @@ import { cString, cStringArray } from "../c_string.ts";
 import { type Attempt, checked, LibcError } from "../errno.ts";
 import { closeFd } from "../descriptors/fd.ts";
 import { libc } from "../libc.ts";
-import { heedChildren } from "./own_signals.ts";
+import { stopIgnoringSigchld } from "./own_signals.ts";
 import type { Pty } from "../terminal/pty.ts";
 
 /** What a child is started with. */
@@ -29,7 +29,7 @@ export interface SpawnOptions {
   /** What to read as fd 0: a file, by a path from this process's folder, or an open fd; default: the terminal. */
   readonly stdin?: string | number;
   /** Open fds that the child gets as its fds 3, 4 and so on. */
-  readonly held?: readonly number[];
+  readonly passedFds?: readonly number[];
 }
 
 const O_RDONLY = 0;
@@ -52,7 +52,7 @@ const SIGSET_BYTES = 128;
  *
  * The child leads a session and a process group of its own, in the foreground of its pty. All its
  * signals are at their defaults and none is blocked, although Deno ignores SIGPIPE. It has the fds
- * 0, 1 and 2, those that are held for it, and no other. A `file` without a slash is looked up in this process's PATH, not in
+ * 0, 1 and 2, those of `passedFds`, and no other. A `file` without a slash is looked up in this process's PATH, not in
  * `env`'s, so callers had better pass an absolute path; one with a slash is taken from `cwd`.
  *
  * @throws LibcError whose path is `cwd`, `stdin`, the output or `file`, whichever is at fault: ENOENT and EACCES of `file`
@@ -60,8 +60,8 @@ const SIGSET_BYTES = 128;
  * @throws TypeError for a string that holds a NUL, or a name that cannot stand in an environment.
  */
 export function spawn(file: string, options: SpawnOptions): number {
-  const { args, env, cwd, pty, stdin, held = [] } = options;
-  heedChildren();
+  const { args, env, cwd, pty, stdin, passedFds = [] } = options;
+  stopIgnoringSigchld();
   const argv = cStringArray([file, ...args]);
   const envp = cStringArray(Object.entries(env).map(([name, value]) => variable(name, value)));
   // Opened here, not by the child, so that an error names the file it is about: posix_spawn reports
@@ -82,7 +82,7 @@ export function spawn(file: string, options: SpawnOptions): number {
     attempt: { call: "open", action: "open the child's output", path: output },
   });
   using attributes = spawnAttributes();
-  using actions = fileActions({ output, folder: folder.fd, input, held });
+  using actions = fileActions({ output, folder: folder.fd, input, passedFds });
   const pid = new Int32Array(1);
   spawnChecked(
     libc().posix_spawnp(pid, cString(file), actions.bytes, attributes.bytes, argv, envp),
@@ -133,7 +133,7 @@ function fileActions(
     readonly output: string;
     readonly folder: number;
     readonly input: number | undefined;
-    readonly held: readonly number[];
+    readonly passedFds: readonly number[];
   },
 ): Opaque {
   const c = libc();
@@ -145,14 +145,14 @@ function fileActions(
     [Symbol.dispose]: () => void c.posix_spawn_file_actions_destroy(bytes),
   };
   try {
-    const { output, folder, input = 1, held } = options;
+    const { output, folder, input = 1, passedFds } = options;
     const results = [
       c.posix_spawn_file_actions_addopen(bytes, 1, cString(output), O_RDWR, 0),
       c.posix_spawn_file_actions_adddup2(bytes, 1, 2),
       c.posix_spawn_file_actions_adddup2(bytes, input, 0),
       c.posix_spawn_file_actions_addfchdir_np(bytes, folder),
-      ...held.map((fd, index) => c.posix_spawn_file_actions_adddup2(bytes, fd, 3 + index)),
-      c.posix_spawn_file_actions_addclosefrom_np(bytes, 3 + held.length),
+      ...passedFds.map((fd, index) => c.posix_spawn_file_actions_adddup2(bytes, fd, 3 + index)),
+      c.posix_spawn_file_actions_addclosefrom_np(bytes, 3 + passedFds.length),
     ];
     for (const result of results) spawnChecked(result, attempt);
     return opaque;

@@ -23,7 +23,7 @@ import type { ShellSource } from "./inputs/shells/shell_source.ts";
 import { FileSource, type HookInput } from "./inputs/file_source.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
 import { costOfStatusLine } from "../claude/transcript/cost.ts";
-import { limitsOfStatusLine } from "../claude/wire/claude_limits.ts";
+import { parseStatusLineLimits } from "../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../json_object.ts";
 
 /** A child and how to watch it. */
@@ -236,7 +236,7 @@ function inputsOfCall(call: HookCall): readonly HookInput[] {
   if (call.event !== STATUS_LINE) return [{ type: "hook", ...call }];
   const { payload, ranAt } = call;
   const cost = costOfStatusLine(payload);
-  const limits = limitsOfStatusLine(payload);
+  const limits = parseStatusLineLimits(payload);
   return cost === undefined ? [] : [{
     type: "cost",
     ...cost,

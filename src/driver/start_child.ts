@@ -70,7 +70,7 @@ export class Child implements Disposable {
       env,
       cwd,
       pty: this.pty,
-      held,
+      passedFds: held,
       ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
     });
     stack.defer(() => this.#kill());

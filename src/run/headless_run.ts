@@ -93,8 +93,8 @@ export async function restoreFiles(
     });
   }
   const error = new CliError(why, { suggestion: remedyFor(why), failedBeforeStart: true });
-  const { knownVersion } = await import("../claude/program/claude_version.ts");
-  error.claudeVersion = await knownVersion(binary, env, { cwd });
+  const { cachedVersion } = await import("../claude/program/claude_version.ts");
+  error.claudeVersion = await cachedVersion(binary, env, { cwd });
   throw error;
 }
 

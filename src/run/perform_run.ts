@@ -209,8 +209,10 @@ async function driverError(
       cause: error,
     });
   }
-  const { tooManyProcesses } = await import("../claude/program/claude_version.ts");
-  return tooManyProcesses(error) ??
+  const { tooManyProcessesError } = await import(
+    "../claude/program/claude_version.ts"
+  );
+  return tooManyProcessesError(error) ??
     new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
       suggestion: error.path === binary
         ? `Look whether it starts by itself: "${binary}" --version`

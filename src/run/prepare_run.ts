@@ -50,8 +50,8 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   } catch (error) {
     // The result of a run that has not begun names the version too.
     if (error instanceof CliError && error.failedBeforeStart) {
-      const { knownVersion } = await import("../claude/program/claude_version.ts");
-      error.claudeVersion = facts.version ?? await knownVersion(facts.binary, order.env, order);
+      const { cachedVersion } = await import("../claude/program/claude_version.ts");
+      error.claudeVersion = facts.version ?? await cachedVersion(facts.binary, order.env, order);
     }
     throw error;
   }

@@ -1,5 +1,5 @@
 import { LibcError } from "../../ffi/errno.ts";
-import { mostOpenFiles } from "../../ffi/processes/most_open_files.ts";
+import { mostOpenFiles } from "../../ffi/processes/proc.ts";
 import { readProcFile } from "../../ffi/processes/proc.ts";
 import { CliError } from "../cli_error.ts";
 import { readProcessStat } from "./run_processes.ts";

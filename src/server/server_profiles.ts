@@ -1,7 +1,7 @@
 import { z } from "zod/mini";
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
-import { jsonIn } from "../claude/wire/json_text.ts";
+import { parseJson } from "../claude/wire/json_text.ts";
 import type { LateTerms } from "../conversation/control/session_options.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { callerServersIn, startingFields, UNCALLED_EVENTS } from "../run/plan/initialization.ts";
@@ -68,7 +68,7 @@ export function readProfiles(path: string): readonly NamedProfile[] {
 }
 
 function parseProfile(line: string, name: string): WarmProfile {
-  const result = WARM_PROFILE_SCHEMA.safeParse(jsonIn(line));
+  const result = WARM_PROFILE_SCHEMA.safeParse(parseJson(line));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const place = issue?.path.map(String).join(".") ?? "";

@@ -12,11 +12,16 @@ import {
   listenUnix,
   MAX_SOCKET_PATH,
   peerOf,
-  waitForNobody,
+  setNonblocking,
 } from "../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../ffi/errno.ts";
 import { libc } from "../../ffi/libc.ts";
-import { filledPipe, isInherited, readLineOf, refill } from "../../ffi/processes/inherited_fd.ts";
+import {
+  filledPipe,
+  isInherited,
+  readInheritedLine,
+  replaceWithPipe,
+} from "../../ffi/processes/inherited_fd.ts";
 import { readProcFile, readProcLink } from "../../ffi/processes/proc.ts";
 import { openPty } from "../../ffi/terminal/pty.ts";
 import { MISSING } from "../nowhere.ts";
@@ -250,7 +255,7 @@ Deno.test("listenUnix() and acceptUnix() do not block", () => {
   assertEquals(acceptUnix(listener), undefined);
   // systemd passes a blocking listener by default.
   libc().ioctl(listener, FIONBIO, Int32Array.of(0));
-  waitForNobody(listener);
+  setNonblocking(listener);
   assertEquals(acceptUnix(listener), undefined);
   const here = connectUnix(path);
   const there = acceptUnix(listener) ?? -1;
@@ -322,11 +327,11 @@ Deno.test("at most eight fds are passed at once", () => {
 
 /** The first line that can be read from an fd. */
 async function lineOf(fd: number, { limit = 100, patienceMs = 60_000 } = {}) {
-  const line = await readLineOf(fd, { limit, patienceMs });
+  const line = await readInheritedLine(fd, { limit, patienceMs });
   return line === undefined ? undefined : textOf(line);
 }
 
-Deno.test("readLineOf() ends at a line feed, end or limit", async () => {
+Deno.test("readInheritedLine() ends at a line feed, end or limit", async () => {
   for (
     const [written, limit, expected] of [
       ["key\nmore", 100, "key"],
@@ -348,7 +353,7 @@ Deno.test("an own fd is inherited once it is refilled", async () => {
   using pipe = new Pipe();
   const { readFd } = pipe;
   assertEquals([isInherited(readFd), isInherited(1_000_000)], [false, false]);
-  refill(readFd, bytesOf("again"));
+  replaceWithPipe(readFd, bytesOf("again"));
   assertEquals(isInherited(readFd), true);
   assertEquals([await lineOf(readFd), await lineOf(readFd)], ["again", ""]);
 });

@@ -3,7 +3,7 @@ import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { LibcError } from "../../ffi/errno.ts";
 import { FolderWatch } from "../../ffi/files/folder_watch.ts";
-import { HeldFolder } from "../../ffi/files/held_folder.ts";
+import { OpenFolder } from "../../ffi/files/open_folder.ts";
 import { readRegularFile, RegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 
 type ReadOptions = Partial<Parameters<typeof readRegularFile>[1]>;
@@ -90,25 +90,25 @@ Deno.test("RegularFile refuses links and other files", () => {
   assertThrows(() => new RegularFile(`${ground.path}/none`), Deno.errors.NotFound);
 });
 
-Deno.test("HeldFolder opens a folder below another without links", () => {
+Deno.test("OpenFolder opens a folder below another without links", () => {
   const base = Deno.makeTempDirSync();
   Deno.mkdirSync(`${base}/a/b`, { recursive: true });
   Deno.symlinkSync("a", `${base}/link`);
   Deno.symlinkSync("b", `${base}/a/link`);
   Deno.writeTextFileSync(`${base}/a/file`, "");
-  using found = HeldFolder.find(base, ["a", "b"]);
+  using found = OpenFolder.find(base, ["a", "b"]);
   assertEquals(found !== undefined, true);
   const others = [["link", "b"], ["a", "link"], ["a", "file"], ["a", "none"], ["a", "none", "b"]];
-  for (const names of others) assertEquals(HeldFolder.find(base, names), undefined);
-  assertEquals(HeldFolder.find(`${base}/none`, []), undefined);
+  for (const names of others) assertEquals(OpenFolder.find(base, names), undefined);
+  assertEquals(OpenFolder.find(`${base}/none`, []), undefined);
   Deno.removeSync(base, { recursive: true });
 });
 
-Deno.test("HeldFolder stays the folder that was opened", () => {
+Deno.test("OpenFolder stays the folder that was opened", () => {
   const base = Deno.makeTempDirSync();
   Deno.mkdirSync(`${base}/a`);
   Deno.writeTextFileSync(`${base}/a/one`, "");
-  using found = HeldFolder.find(base, ["a"]);
+  using found = OpenFolder.find(base, ["a"]);
   Deno.renameSync(`${base}/a`, `${base}/moved`);
   Deno.symlinkSync("/etc", `${base}/a`);
   assertEquals(found?.names({ most: 10 }), ["one"]);
@@ -116,11 +116,11 @@ Deno.test("HeldFolder stays the folder that was opened", () => {
   assertEquals(found?.names({ most: 10 }), []);
 });
 
-Deno.test("HeldFolder stops listing names at its limit", () => {
+Deno.test("OpenFolder stops listing names at its limit", () => {
   const base = Deno.makeTempDirSync();
   const long = "x".repeat(200);
   for (let number = 0; number < 400; number++) Deno.mkdirSync(`${base}/${long}${number}`);
-  using found = HeldFolder.find(base, []);
+  using found = OpenFolder.find(base, []);
   assertEquals((found?.names({ most: 1 }).length ?? 0) < 400, true);
   assertEquals(found?.names({ most: Infinity }).length, 400);
   Deno.removeSync(base, { recursive: true });
@@ -133,7 +133,7 @@ Deno.test("FolderWatch wakes for each change in a folder", async () => {
   watch.add(folder);
   const wakes = async () => {
     const ready = await poller.wait([{ fd: watch.fd, read: true }], 0);
-    watch.heed();
+    watch.readChanges();
     return ready.length > 0;
   };
   assertEquals(await wakes(), false);
@@ -153,7 +153,7 @@ Deno.test("FolderWatch wakes for each change in a folder", async () => {
   while (!isGone) {
     const ready = await poller.wait([{ fd: watch.fd, read: true }], 10_000);
     assertEquals(ready.length, 1);
-    isGone = watch.heed()?.isGone === true;
+    isGone = watch.readChanges()?.isGone === true;
   }
 });
 

@@ -1,13 +1,13 @@
 import { ERRNO, LibcError } from "../../../ffi/errno.ts";
 import { fileAt } from "../../../ffi/files/at_path.ts";
-import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { stopIgnoringSigchld } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import { CliError } from "../../cli_error.ts";
 import { realPath } from "../../paths.ts";
 import { compareVersions, OLDEST_VERSION } from "../versions/compare_versions.ts";
 
 /** Time `--version` may take, in milliseconds: measured 8 (2.1.330). */
-const LIMIT_MS = 5000;
+const VERSION_TIMEOUT_MS = 5000;
 
 /**
  * The version Claude Code gives itself with `--version`, such as `2.1.330`.
@@ -23,7 +23,7 @@ export async function claudeVersion(
   { cwd }: { readonly cwd?: string } = {},
 ): Promise<string | undefined> {
   try {
-    heedChildren();
+    stopIgnoringSigchld();
     const child = new Deno.Command(binary, {
       args: ["--version"],
       env,
@@ -35,7 +35,7 @@ export async function claudeVersion(
       detached: true,
     }).spawn();
     // Whatever it started goes with it: an orphan would hold the pipe open for as long as it likes.
-    const timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
+    const timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), VERSION_TIMEOUT_MS);
     const { stdout } = await child.output().finally(() => clearTimeout(timer));
     const text = new TextDecoder().decode(stdout);
     return /^(\d+\.\d+\.\d+[\w.+-]*) \(Claude Code\)/u.exec(text)?.[1];
@@ -51,17 +51,17 @@ export async function claudeVersion(
  * @throws {CliError} when there can be no process that says it
  */
 export async function askVersion(
-  ...asked: Parameters<typeof claudeVersion>
+  ...parameters: Parameters<typeof claudeVersion>
 ): Promise<string | undefined> {
   try {
-    return await claudeVersion(...asked);
+    return await claudeVersion(...parameters);
   } catch (error) {
-    throw tooManyProcesses(error) ?? error;
+    throw tooManyProcessesError(error) ?? error;
   }
 }
 
 /** What an error says whose cause is that there are as many processes as there may be. */
-export function tooManyProcesses(error: unknown): CliError | undefined {
+export function tooManyProcessesError(error: unknown): CliError | undefined {
   if (!(error instanceof LibcError)) return undefined;
   if (error.call !== "posix_spawnp" || error.errno !== ERRNO.EAGAIN) return undefined;
   return new CliError("Cannot start claude: there are as many processes as there may be", {
@@ -81,7 +81,7 @@ const MOST_VERSIONS = 100;
  * @param options.ask asks the program
  * @throws {CliError} as `askVersion` does, and for a version that is too old
  */
-export async function knownVersion(
+export async function cachedVersion(
   binary: string,
   env: Readonly<Record<string, string>>,
   { cwd, trustsScripts = false, ask = askVersion }: {

@@ -2,19 +2,24 @@ import { namesIn, tryRemove } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { cacheFolder, makeOwnCache, whyNotOwn, whyNotOwnCache } from "./own_cache.ts";
+import {
+  cacheFolder,
+  cacheFolderProblem,
+  makeCacheFolder,
+  ownershipProblem,
+} from "./cache_folder.ts";
 import type { VersionProfile } from "../versions/profile.ts";
 import type { ProfileFacts } from "../versions/profile_index.ts";
 import { isNewerThanProfiles, useLearntFacts } from "../versions/profiles.ts";
 
 /** The folder of learnt profiles in this program's folder of the user's cache. */
-const FOLDER = "versions";
+const PROFILES_FOLDER = "versions";
 /** How a learnt profile is called. */
-const FILE = /^(\d+\.\d+\.\d+)\.json$/u;
+const PROFILE_FILE = /^(\d+\.\d+\.\d+)\.json$/u;
 /** The largest profile that is read, in bytes: those of 2.1.332 have 30 kB. */
-const LIMIT = 1_000_000;
+const MAX_PROFILE_BYTES = 1_000_000;
 /** How deep objects and lists may be in each other: those of 2.1.332 are three deep. */
-const DEEPEST = 16;
+const MAX_PROFILE_DEPTH = 16;
 
 /** What the learnt profiles of the user have shown. */
 export interface LearntProfiles {
@@ -31,12 +36,12 @@ export interface LearntProfiles {
 export async function useLearntProfiles(env: Environment): Promise<LearntProfiles> {
   const facts: Record<string, ProfileFacts> = {};
   const warnings: string[] = [];
-  const folder = cacheFolder(env, FOLDER);
+  const folder = cacheFolder(env, PROFILES_FOLDER);
   const files = folder === undefined ? [] : namesIn(folder).toSorted();
   for (const name of files) {
-    const version = FILE.exec(name)?.[1];
+    const version = PROFILE_FILE.exec(name)?.[1];
     if (version === undefined || !isNewerThanProfiles(version)) continue;
-    const read = await factsIn(`${folder}/${name}`, version, env);
+    const read = await readFacts(`${folder}/${name}`, version, env);
     if ("facts" in read) {
       facts[version] = read.facts;
       useLearntFacts(version, read.facts);
@@ -51,15 +56,15 @@ export async function useLearntProfiles(env: Environment): Promise<LearntProfile
 }
 
 /** Reads the facts of one profile, or why they are not believed. */
-async function factsIn(
+async function readFacts(
   path: string,
   version: string,
   env: Environment,
 ): Promise<{ readonly facts: ProfileFacts } | { readonly problem: string }> {
   try {
-    const why = whyNotOwnCache(env, FOLDER) ?? whyNotOwn(path, "file");
+    const why = cacheFolderProblem(env, PROFILES_FOLDER) ?? ownershipProblem(path, "file");
     if (why !== undefined) return { problem: why };
-    return await parseLearntProfile(readRegularFile(path, { limit: LIMIT }), version);
+    return await parseLearntProfile(readRegularFile(path, { limit: MAX_PROFILE_BYTES }), version);
   } catch (error) {
     const { reason, message } = error as { readonly reason?: string; readonly message: string };
     return { problem: reason ?? message };
@@ -77,7 +82,7 @@ export async function parseLearntProfile(
   } catch {
     return { problem: "it is no JSON" };
   }
-  const problem = problemIn(value);
+  const problem = structureProblem(value);
   if (problem !== undefined) return { problem };
   const [{ versionProfileSchema }, { factsOf }, { factsSchema }] = await Promise.all([
     import("../versions/profile.ts"),
@@ -85,23 +90,25 @@ export async function parseLearntProfile(
     import("../versions/facts_schema.ts"),
   ]);
   const profile = versionProfileSchema.safeParse(value);
-  if (!profile.success) return { problem: `${pathOf(profile.error)} has a wrong value` };
+  if (!profile.success) return { problem: `${firstIssuePath(profile.error)} has a wrong value` };
   const facts = factsSchema.safeParse(factsOf(profile.data));
-  if (!facts.success) return { problem: `${pathOf(facts.error)} has a wrong value` };
+  if (!facts.success) return { problem: `${firstIssuePath(facts.error)} has a wrong value` };
   return profile.data.version === version
     ? { facts: facts.data }
     : { problem: `it is of version ${profile.data.version}` };
 }
 
 /** The place of the first thing that a schema does not take. */
-function pathOf({ issues }: { readonly issues: readonly { readonly path: PropertyKey[] }[] }) {
+function firstIssuePath(
+  { issues }: { readonly issues: readonly { readonly path: PropertyKey[] }[] },
+) {
   return issues[0]?.path.join(".") || "its content";
 }
 
 /** What no JSON of a profile has: objects deep in each other, and keys that are not just keys to JavaScript. */
-function problemIn(value: unknown): string | undefined {
+function structureProblem(value: unknown): string | undefined {
   for (let [level, depth]: [readonly unknown[], number] = [[value], 0]; level.length > 0; depth++) {
-    if (depth > DEEPEST) return `it is more than ${DEEPEST} levels deep`;
+    if (depth > MAX_PROFILE_DEPTH) return `it is more than ${MAX_PROFILE_DEPTH} levels deep`;
     const inner = level.filter((each) => typeof each === "object" && each !== null);
     if (inner.some((each) => Object.hasOwn(each as object, "__proto__"))) {
       return 'it has a key "__proto__"';
@@ -119,7 +126,7 @@ function problemIn(value: unknown): string | undefined {
  */
 export function storeLearntProfile(profile: VersionProfile, env: Environment): string {
   const action = `Cannot keep the profile of Claude Code ${profile.version}`;
-  const folder = makeOwnCache(env, FOLDER, action);
+  const folder = makeCacheFolder(env, PROFILES_FOLDER, action);
   const path = `${folder}/${profile.version}.json`;
   const fresh = `${folder}/.${profile.version}.${crypto.randomUUID()}`;
   try {

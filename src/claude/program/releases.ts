@@ -1,14 +1,19 @@
 import { createHash } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { entryAt, fileAt } from "../../../ffi/files/at_path.ts";
-import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
+import { runToEnd } from "../../../ffi/processes/run_to_end.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { borrowFolder } from "../../sandbox/folder/sweep.ts";
 import { folderParts } from "../../sandbox/folder/folder_layout.ts";
 import { removeFolder } from "../../sandbox/remove_folder.ts";
 import { askVersion } from "./claude_version.ts";
-import { cacheFolder, makeOwnCache, whyNotOwn, whyNotOwnCache } from "./own_cache.ts";
+import {
+  cacheFolder,
+  cacheFolderProblem,
+  makeCacheFolder,
+  ownershipProblem,
+} from "./cache_folder.ts";
 import { compareVersions } from "../versions/compare_versions.ts";
 
 /** The npm package that holds the executable for this machine, one file `claude` of 400 MB. */
@@ -19,13 +24,13 @@ const PACKAGE = `@anthropic-ai/claude-code-linux-${
 /** A version as npm names it. It is safe as a part of a path and as an argument: it begins with a digit and has no "/". */
 const VERSION = /^\d+\.\d+\.\d+(?:-[\w.-]+)?$/u;
 /** Time for the list of versions, in milliseconds: npm gives up on an unreachable registry after 75 s. */
-const LIST_LIMIT_MS = 180_000;
+const LIST_TIMEOUT_MS = 180_000;
 /** Time for a download, in milliseconds: 180 MB at 1 Mbit/s take 24 minutes. */
-const FETCH_LIMIT_MS = 1_800_000;
+const FETCH_TIMEOUT_MS = 1_800_000;
 /** Least room for a download, in bytes: the package has 180 MB and its executable 400 MB (2.1.332). */
-const LEAST_FREE = 700_000_000;
+const MIN_FREE_BYTES = 700_000_000;
 /** Most that npm may print, in bytes: the list of 500 versions has 10 kB. */
-const MOST_OUTPUT = 4 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** Where a release comes from, and how it is fetched. */
 export interface ReleaseOptions {
@@ -59,7 +64,7 @@ export function isVersion(text: string): boolean {
 export async function listReleases({ env, signal }: ReleaseOptions): Promise<readonly string[]> {
   const action = "Cannot list the versions of Claude Code";
   const printed = await runNpm(["view", PACKAGE, "versions", "--json"], {
-    ...{ action, env, signal, cwd: "/", limitMs: LIST_LIMIT_MS },
+    ...{ action, env, signal, cwd: "/", limitMs: LIST_TIMEOUT_MS },
   });
   let listed: unknown;
   try {
@@ -104,9 +109,9 @@ export async function fetchRelease(
     });
   }
   signal?.throwIfAborted();
-  const there = await installedRelease(version, env) ?? await cachedRelease(version, env);
-  if (there !== undefined) return { version, binary: there, [Symbol.dispose]: () => {} };
-  const cache = keep ? makeOwnCache(env, FOLDER, action) : undefined;
+  const existing = await installedRelease(version, env) ?? await cachedRelease(version, env);
+  if (existing !== undefined) return { version, binary: existing, [Symbol.dispose]: () => {} };
+  const cache = keep ? makeCacheFolder(env, RELEASES_FOLDER, action) : undefined;
   using undo = new DisposableStack();
   const { path: folder } = undo.use(borrowFolder(env, cache === undefined ? {} : { place: cache }));
   const binary = await download(version, { ...options, folder, action, isKept: keep });
@@ -126,8 +131,8 @@ export async function fetchRelease(
     const kept = await keepRelease(binary, { folder, to: `${cache}/${found}`, action });
     return { version: found, binary: kept, [Symbol.dispose]: () => {} };
   }
-  const all = undo.move();
-  return { version: found, binary, [Symbol.dispose]: () => all.dispose() };
+  const folderToRemove = undo.move();
+  return { version: found, binary, [Symbol.dispose]: () => folderToRemove.dispose() };
 }
 
 /** The executable of a version that Claude Code's own installer has put below the user's home. */
@@ -150,7 +155,7 @@ async function download(
 ): Promise<string> {
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
-  if (free < LEAST_FREE) {
+  if (free < MIN_FREE_BYTES) {
     throw new CliError(`${action}: only ${Math.floor(free / 1e6)} MB are free in ${folder}`, {
       suggestion: roomRemedy({ folder, isKept }),
     });
@@ -163,7 +168,7 @@ async function download(
     ...["install", "--prefix", prefix, "--cache", cache, "--ignore-scripts", "--global=false"],
     ...["--no-save", "--no-audit", "--no-fund", "--no-package-lock", `${PACKAGE}@${version}`],
   ], {
-    ...{ action, signal, cwd: folder, limitMs: FETCH_LIMIT_MS, writesTo: { folder, isKept } },
+    ...{ action, signal, cwd: folder, limitMs: FETCH_TIMEOUT_MS, writesTo: { folder, isKept } },
     // By this variable a sweep finds the processes of a folder: npm outlives a SIGKILL of this program.
     env: { ...env, CLAUDE_CONFIG_DIR: folderParts(folder).configDir },
   });
@@ -176,7 +181,7 @@ async function download(
 }
 
 /** What npm prints of an error beside its reason, by the first word of a line. */
-const NO_REASON = /^(?:$|(?:code|errno|syscall|path|dest|file) |A complete log )/u;
+const NOT_A_REASON = /^(?:$|(?:code|errno|syscall|path|dest|file) |A complete log )/u;
 
 /** Runs npm, and returns what it has printed to stdout. */
 async function runNpm(
@@ -191,12 +196,12 @@ async function runNpm(
   const limit = AbortSignal.timeout(limitMs);
   let output: Deno.CommandOutput;
   try {
-    output = await endOfProgram("npm", {
+    output = await runToEnd("npm", {
       args: [...args, "--loglevel=error", "--logs-max=0", "--no-update-notifier"],
       cwd,
       env,
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      mostOutput: MOST_OUTPUT,
+      mostOutput: MAX_OUTPUT_BYTES,
     });
   } catch (cause) {
     signal?.throwIfAborted();
@@ -209,22 +214,23 @@ async function runNpm(
     const why = limit.aborted
       ? `npm has not ended within ${limitMs / 60_000} minutes`
       : (cause as Error).message;
-    throw new CliError(`${action}: ${why}`, { suggestion: NETWORK, cause });
+    throw new CliError(`${action}: ${why}`, { suggestion: NETWORK_REMEDY, cause });
   }
   const decoder = new TextDecoder();
   if (output.success) return decoder.decode(output.stdout);
   const lines = decoder.decode(output.stderr).split("\n")
     .map((line) => line.replace(/^npm (?:error|ERR!) ?/u, "").trim());
   const code = lines.find((line) => line.startsWith("code "))?.slice("code ".length) ?? "";
-  const why = lines.find((line) => !NO_REASON.test(line))?.replace(/^(?:404|notarget|nospc) /u, "")
-    .slice(0, 500) ?? `npm ended with exit code ${output.code}`;
+  const why =
+    lines.find((line) => !NOT_A_REASON.test(line))?.replace(/^(?:404|notarget|nospc) /u, "")
+      .slice(0, 500) ?? `npm ended with exit code ${output.code}`;
   const isUnknown = /^(?:E404|ETARGET)$/u.test(code);
   throw new (isUnknown ? UnusableReleaseError : CliError)(`${action}: ${why}`, {
     suggestion: remedy(code, writesTo),
   });
 }
 
-const NETWORK = "Try again, and check the registry and the proxy of npm: npm config list";
+const NETWORK_REMEDY = "Try again, and check the registry and the proxy of npm: npm config list";
 
 interface WrittenFolder {
   readonly folder: string;
@@ -234,7 +240,7 @@ interface WrittenFolder {
 
 function roomRemedy({ folder, isKept }: WrittenFolder): string {
   const variable = isKept ? "XDG_CACHE_HOME" : "TMPDIR";
-  return `Free ${LEAST_FREE / 1e6} MB in ${folder}, or set ${variable} to a folder with room`;
+  return `Free ${MIN_FREE_BYTES / 1e6} MB in ${folder}, or set ${variable} to a folder with room`;
 }
 
 /** What to do about an error of npm's by its code. */
@@ -256,35 +262,35 @@ function remedy(
     case "ENEEDAUTH":
       return "Sign in to the registry: npm login";
     default:
-      return NETWORK;
+      return NETWORK_REMEDY;
   }
 }
 
 /** The name of the folder of releases in this program's folder of the user's cache. */
-const FOLDER = "releases";
+const RELEASES_FOLDER = "releases";
 
 /** The executable of a version in the user's cache, if it is there and can be believed. */
 async function cachedRelease(version: string, env: Environment): Promise<string | undefined> {
-  const releases = cacheFolder(env, FOLDER);
+  const releases = cacheFolder(env, RELEASES_FOLDER);
   if (releases === undefined || version === "latest") return undefined;
   try {
-    if (whyNotOwnCache(env, FOLDER) !== undefined) return undefined;
+    if (cacheFolderProblem(env, RELEASES_FOLDER) !== undefined) return undefined;
   } catch {
     // It is not there.
     return undefined;
   }
-  return await verified(`${releases}/${version}`);
+  return await verifiedBinary(`${releases}/${version}`);
 }
 
 /** The executable in a folder of the cache, if all is the user's own and has the SHA-512 that was noted. */
-async function verified(folder: string): Promise<string | undefined> {
+async function verifiedBinary(folder: string): Promise<string | undefined> {
   const binary = `${folder}/claude`;
-  const noted = `${binary}.sha512`;
+  const checksumFile = `${binary}.sha512`;
   try {
-    const why = whyNotOwn(folder, "folder") ?? whyNotOwn(binary, "file") ??
-      whyNotOwn(noted, "file");
-    if (why !== undefined || Deno.lstatSync(noted).size > 1000) return undefined;
-    const isSame = await Deno.readTextFile(noted) === sumLine(await sha512(binary));
+    const problem = ownershipProblem(folder, "folder") ?? ownershipProblem(binary, "file") ??
+      ownershipProblem(checksumFile, "file");
+    if (problem !== undefined || Deno.lstatSync(checksumFile).size > 1000) return undefined;
+    const isSame = await Deno.readTextFile(checksumFile) === checksumLine(await sha512(binary));
     return isSame ? binary : undefined;
   } catch {
     // It is not there, or cannot be read.
@@ -293,7 +299,7 @@ async function verified(folder: string): Promise<string | undefined> {
 }
 
 /** The line that `sha512sum --check` reads. */
-function sumLine(sum: string): string {
+function checksumLine(sum: string): string {
   return `${sum}  claude\n`;
 }
 
@@ -320,16 +326,16 @@ async function keepRelease(
     await Deno.chmod(`${complete}/claude`, 0o700);
     await Deno.writeTextFile(
       `${complete}/claude.sha512`,
-      sumLine(await sha512(`${complete}/claude`)),
+      checksumLine(await sha512(`${complete}/claude`)),
       { mode: 0o600 },
     );
     // What is there is none that can be believed, or another process has put it there since.
-    if (await verified(to) === undefined) {
+    if (await verifiedBinary(to) === undefined) {
       if (entryAt(to) !== undefined) await Deno.remove(to, { recursive: true });
       await Deno.rename(complete, to);
     }
   } catch (cause) {
-    if (await verified(to) !== undefined) return `${to}/claude`;
+    if (await verifiedBinary(to) !== undefined) return `${to}/claude`;
     throw new CliError(`${action}: ${(cause as Error).message}`, {
       suggestion: `Make room in ${to}, set XDG_CACHE_HOME to another folder, or leave --keep out`,
       cause,

@@ -1,29 +1,33 @@
 import { hookEventsOf } from "../versions/tables.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** Hooks that may forbid something: Claude Code leaves all settings out where it cannot load one of them. */
-const GUARDS = ["PreToolUse", "PermissionRequest", "PreSkillShellCommand"];
-const GUARDED = " — a PreToolUse/PermissionRequest hook that cannot be loaded may be what guards " +
+/**
+ * Events whose hooks can forbid something. If Claude Code cannot load such a hook, it ignores all settings of that file
+ * or flag.
+ */
+const GUARDING_EVENTS = ["PreToolUse", "PermissionRequest", "PreSkillShellCommand"];
+const GUARD_CONSEQUENCE =
+  " — a PreToolUse/PermissionRequest hook that cannot be loaded may be what guards " +
   "the permissions declared beside it, so nothing it sits in is applied until the entry is fixed or removed.";
 
-/** What is wrong with a hook, in Claude Code's words. */
+/** A fault in settings, in Claude Code's words. */
 interface Fault {
-  /** Where it stands: keys with dots between them. */
+  /** The keys that lead to it, joined by dots: `hooks.PreToolUse.0.hooks.1`. */
   readonly path: string;
   readonly message: string;
 }
 
-/** The same as it is told of a guard: in words of its own, and in those of the schema. */
+/** A fault of a hook. Claude Code reports a faulty guarding hook twice: as a hook, and as its settings schema does. */
 interface HookFault extends Fault {
-  /** What is told where nothing but the hook is left out. */
-  readonly ignored: string;
-  /** What is told of either. */
+  /** Ends the message if Claude Code ignores this hook alone. */
+  readonly ignoredSuffix: string;
+  /** Ends the message in both cases. */
   readonly hint?: string;
-  readonly bySchema: readonly Fault[];
+  readonly schemaFaults: readonly Fault[];
 }
 
-/** The types of hooks, and what their fields hold: the first so many have to be there. */
-const TYPES: Readonly<Record<string, { readonly needs: number; readonly fields: string }>> = {
+/** The types of hooks. `fields` lists `name:type`; the first `needs` fields are required. */
+const HOOK_TYPES: Readonly<Record<string, { readonly needs: number; readonly fields: string }>> = {
   command: {
     needs: 1,
     fields: "command:string args:array if:string shell:shell timeout:number " +
@@ -34,22 +38,25 @@ const TYPES: Readonly<Record<string, { readonly needs: number; readonly fields: 
   http: { needs: 1, fields: "url:url if:string timeout:number headers:record" },
   mcp_tool: { needs: 2, fields: "server:string tool:string timeout:number" },
 };
-const TYPE_NAMES = Object.keys(TYPES);
+const HOOK_TYPE_NAMES = Object.keys(HOOK_TYPES);
 
-/** What keeps a version of Claude Code from loading the settings in which hooks stand. */
-export function guardFaults(hooks: unknown, version: string): readonly Fault[] {
+/** Returns the faults of guarding hooks, which keep a version of Claude Code from loading their settings. */
+export function guardingHookFaults(hooks: unknown, version: string): readonly Fault[] {
   const known = hookEventsOf(version);
-  const faults = faultsIn(hooks, (event) => GUARDS.includes(event) && known.includes(event));
+  const faults = hookFaults(
+    hooks,
+    (event) => GUARDING_EVENTS.includes(event) && known.includes(event),
+  );
   return [
     ...faults.map(({ path, message, hint = "" }) => ({
       path,
-      message: `${message}${GUARDED}${hint}`,
+      message: `${message}${GUARD_CONSEQUENCE}${hint}`,
     })),
-    ...faults.flatMap(({ bySchema }) => bySchema),
+    ...faults.flatMap(({ schemaFaults }) => schemaFaults),
   ];
 }
 
-/** What of hooks a version leaves out, while all else of their settings counts. */
+/** Returns the faults of hooks that a version ignores, while it loads the rest of their settings. */
 export function skippedHooks(hooks: unknown, version: string): readonly Fault[] {
   if (hooks === undefined) return [];
   if (!isJsonObject(hooks)) {
@@ -67,71 +74,89 @@ export function skippedHooks(hooks: unknown, version: string): readonly Fault[] 
       }`;
       return [{ path, message }];
     }
-    return faultsIn({ [event]: hooks[event] }, (each) => !GUARDS.includes(each))
-      .map(({ path, message, ignored, hint = "" }) => ({
+    return hookFaults({ [event]: hooks[event] }, (each) => !GUARDING_EVENTS.includes(each))
+      .map(({ path, message, ignoredSuffix, hint = "" }) => ({
         path,
-        message: `${message}${ignored}${hint}`,
+        message: `${message}${ignoredSuffix}${hint}`,
       }));
   });
 }
 
-function faultsIn(hooks: unknown, isMeant: (event: string) => boolean): readonly HookFault[] {
+function hookFaults(hooks: unknown, isIncluded: (event: string) => boolean): readonly HookFault[] {
   if (!isJsonObject(hooks)) return [];
-  return Object.entries(hooks).filter(([event]) => isMeant(event)).flatMap(([event, matchers]) => {
-    const path = `hooks.${event}`;
-    if (Array.isArray(matchers)) {
-      return matchers.flatMap((matcher, place) => matcherFaults(`${path}.${place}`, matcher));
-    }
-    const message = `Hook event "${event}" must be an array of matchers; received ${
-      typeOf(matchers)
-    }`;
-    const ignored = ". This entry was ignored.";
-    return [{ path, message, ignored, bySchema: [expected(path, "array", matchers)] }];
-  });
+  return Object.entries(hooks).filter(([event]) => isIncluded(event)).flatMap(
+    ([event, matchers]) => {
+      const path = `hooks.${event}`;
+      if (Array.isArray(matchers)) {
+        return matchers.flatMap((matcher, place) => matcherFaults(`${path}.${place}`, matcher));
+      }
+      const message = `Hook event "${event}" must be an array of matchers; received ${
+        typeOf(matchers)
+      }`;
+      const ignoredSuffix = ". This entry was ignored.";
+      return [{
+        path,
+        message,
+        ignoredSuffix,
+        schemaFaults: [schemaFault(path, "array", matchers)],
+      }];
+    },
+  );
 }
 
 function matcherFaults(path: string, matcher: unknown): readonly HookFault[] {
-  const fault = (message: string, bySchema: Fault) => [
-    { path, message, ignored: "; matcher ignored.", bySchema: [bySchema] },
+  const fault = (message: string, ofSchema: Fault) => [
+    { path, message, ignoredSuffix: "; matcher ignored.", schemaFaults: [ofSchema] },
   ];
   if (!isJsonObject(matcher)) {
-    const message = `Hook matcher must be an object; received ${received(matcher)}`;
-    return fault(message, expected(path, "object", matcher));
+    const message = `Hook matcher must be an object; received ${describeReceived(matcher)}`;
+    return fault(message, schemaFault(path, "object", matcher));
   }
   const { hooks, matcher: pattern } = matcher;
   if (!Array.isArray(hooks)) {
-    const what = `Hook matcher "hooks" must be an array of hook entries; received ${
-      received(hooks)
+    const message = `Hook matcher "hooks" must be an array of hook entries; received ${
+      describeReceived(hooks)
     }`;
-    return fault(what, expected(`${path}.hooks`, "array", hooks));
+    return fault(message, schemaFault(`${path}.hooks`, "array", hooks));
   }
   if (pattern !== undefined && typeof pattern !== "string") {
-    const message = `Invalid hook matcher (matcher: ${invalid("string", pattern)})`;
-    return fault(message, expected(`${path}.matcher`, "string", pattern));
+    const message = `Invalid hook matcher (matcher: ${invalidInput("string", pattern)})`;
+    return fault(message, schemaFault(`${path}.matcher`, "string", pattern));
   }
   return hooks.flatMap((hook, place) => entryFaults(`${path}.hooks.${place}`, hook));
 }
 
 function entryFaults(path: string, hook: unknown): readonly HookFault[] {
-  const ignored = "; entry ignored.";
+  const ignoredSuffix = "; entry ignored.";
   if (!isJsonObject(hook)) {
-    const message = `Hook entry must be an object; received ${received(hook)}`;
-    return [{ path, message, ignored, bySchema: [expected(path, "object", hook)] }];
+    const message = `Hook entry must be an object; received ${describeReceived(hook)}`;
+    return [{
+      path,
+      message,
+      ignoredSuffix,
+      schemaFaults: [schemaFault(path, "object", hook)],
+    }];
   }
   const type = hook["type"];
-  if (typeof type !== "string" || !TYPE_NAMES.includes(type)) {
+  if (typeof type !== "string" || !HOOK_TYPE_NAMES.includes(type)) {
     const message = type === undefined
       ? 'Hook entry has no "type"'
       : typeof type === "string"
       ? `Unknown hook type "${type}"`
-      : `Hook entry "type" must be a string; received ${received(type)}`;
-    const choices = TYPE_NAMES.map((name) => `'${name}'`).join(" | ");
-    const bySchema = [{
+      : `Hook entry "type" must be a string; received ${describeReceived(type)}`;
+    const choices = HOOK_TYPE_NAMES.map((name) => `'${name}'`).join(" | ");
+    const schemaFaults = [{
       path: `${path}.type`,
       message: `Invalid discriminator value. Expected ${choices}`,
     }];
-    const hint = ` Valid types: ${TYPE_NAMES.join(", ")}`;
-    return [{ path: `${path}.type`, message, ignored, hint, bySchema }];
+    const hint = ` Valid types: ${HOOK_TYPE_NAMES.join(", ")}`;
+    return [{
+      path: `${path}.type`,
+      message,
+      ignoredSuffix,
+      hint,
+      schemaFaults,
+    }];
   }
   const wrong = wrongFields(type, hook);
   if (wrong.length === 0) return [];
@@ -139,20 +164,24 @@ function entryFaults(path: string, hook: unknown): readonly HookFault[] {
   return [{
     path,
     message: `Invalid ${type} hook (${all})`,
-    ignored,
-    bySchema: wrong.map(({ name, bySchema }) => ({ path: `${path}.${name}`, message: bySchema })),
+    ignoredSuffix,
+    schemaFaults: wrong.map(({ name, schemaMessage }) => ({
+      path: `${path}.${name}`,
+      message: schemaMessage,
+    })),
   }];
 }
 
+/** Returns the fields of a hook that are missing or have a wrong value, each with both messages. */
 function wrongFields(type: string, hook: JsonObject) {
-  const { needs = 0, fields = "" } = TYPES[type] ?? {};
+  const { needs = 0, fields = "" } = HOOK_TYPES[type] ?? {};
   return fields.split(" ").flatMap((field, place) => {
     const [name = "", kind = ""] = field.split(":");
     const value = hook[name];
     if (value === undefined && place >= needs) return [];
-    const told = (message: string, bySchema = message) => [{ name, message, bySchema }];
+    const fault = (message: string, schemaMessage = message) => [{ name, message, schemaMessage }];
     if (kind === "shell") {
-      return value === "bash" || value === "powershell" ? [] : told(
+      return value === "bash" || value === "powershell" ? [] : fault(
         'Invalid option: expected one of "bash"|"powershell"',
         'Invalid value. Expected one of: "bash", "powershell"',
       );
@@ -160,11 +189,11 @@ function wrongFields(type: string, hook: JsonObject) {
     const wanted = kind === "url" ? "string" : kind;
     const isOfType = wanted === "record" ? isJsonObject(value) : typeOf(value) === wanted;
     if (!isOfType) {
-      return told(invalid(wanted, value), expected("", wanted, value).message);
+      return fault(invalidInput(wanted, value), schemaFault("", wanted, value).message);
     }
-    if (kind === "url" && !URL.canParse(`${value}`)) return told("Invalid URL");
+    if (kind === "url" && !URL.canParse(`${value}`)) return fault("Invalid URL");
     return typeof value === "number" && value <= 0
-      ? told(
+      ? fault(
         "Too small: expected number to be >0",
         "Number must be greater than or equal to 0",
       )
@@ -172,22 +201,22 @@ function wrongFields(type: string, hook: JsonObject) {
   });
 }
 
-function invalid(wanted: string, value: unknown): string {
+function invalidInput(wanted: string, value: unknown): string {
   return `Invalid input: expected ${wanted}, received ${typeOf(value)}`;
 }
 
-/** What the schema says of a value of another type. */
-function expected(path: string, wanted: string, value: unknown): Fault {
+/** Returns the fault that the settings schema reports for a value of a wrong type. */
+function schemaFault(path: string, wanted: string, value: unknown): Fault {
   return { path, message: `Expected ${wanted}, but received ${typeOf(value)}` };
 }
 
-function received(value: unknown): string {
+function describeReceived(value: unknown): string {
   const type = typeOf(value);
   if (type === "null" || type === "undefined") return type;
   return `${/^[ao]/u.test(type) ? "an" : "a"} ${type}`;
 }
 
-/** What a value of JSON is, in Claude Code's word for it. */
+/** Returns the type of a JSON value in Claude Code's words: `null` and `array` are types of their own. */
 export function typeOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;

@@ -1,12 +1,12 @@
 /**
- * Events whose hooks forbid nothing. A hook that ends with exit code 2 makes the model go on after Stop and its like, and
- * changes nothing at the end of a session (`/hooks` of Claude Code 2.1.330 describes each event).
+ * Events whose hooks forbid nothing. Exit code 2 of a hook has no effect at SessionEnd. At the other events it makes the
+ * model continue (`/hooks` of Claude Code 2.1.330 describes each event).
  */
-const NOT_GUARDING: readonly string[] = [
+const NON_BLOCKING_EVENTS: readonly string[] = [
   ...["SessionEnd", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"],
 ];
 
-/** Whether a hook of the event can forbid what the event is about by its exit code 2. */
+/** Returns true if a hook of the event can forbid the announced action by exit code 2. */
 export function mayForbid(event: string): boolean {
-  return !NOT_GUARDING.includes(event);
+  return !NON_BLOCKING_EVENTS.includes(event);
 }

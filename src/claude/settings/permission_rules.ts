@@ -3,7 +3,7 @@ export const RULE_LISTS = ["allow", "deny", "ask"] as const;
 
 type RuleList = typeof RULE_LISTS[number];
 
-/** A rule such as `Bash` or `Bash(git *)`. */
+/** A parsed permission rule, such as `Bash` or `Bash(git *)`. */
 export interface PermissionRule {
   /** The name of a tool, or a pattern of names. */
   readonly tool: string;
@@ -13,10 +13,14 @@ export interface PermissionRule {
 
 const MCP = "mcp__";
 
-/** Tools whose rules contain a pattern of files. */
+/** Tools whose rules have a file pattern in parentheses. */
 const FILE_TOOLS = ["Read", "Write", "Edit", "Glob", "NotebookRead", "NotebookEdit", "Cd"];
 
-/** Why Claude Code skips a rule of settings, in its words (2.1.330). */
+/**
+ * Returns why Claude Code 2.1.330 ignores a rule of settings, in its words.
+ *
+ * @returns undefined for a valid rule
+ */
 export function ruleProblem(rule: string, list: RuleList): string | undefined {
   if (rule.trim() === "") return "Permission rule cannot be empty";
   const call = splitAtParentheses(rule);
@@ -33,8 +37,8 @@ export function ruleProblem(rule: string, list: RuleList): string | undefined {
   const server = serverOf(tool);
   if (server !== undefined && call.content !== undefined) return mcpProblem(tool, server);
   if (list === "allow") {
-    const wild = wildcardProblem(tool);
-    if (wild !== undefined) return wild;
+    const wildcard = wildcardProblem(tool);
+    if (wildcard !== undefined) return wildcard;
   }
   if (server !== undefined) return undefined;
   const [first = ""] = tool;
@@ -46,7 +50,7 @@ export function ruleProblem(rule: string, list: RuleList): string | undefined {
   return content === undefined ? undefined : contentProblem(tool, content);
 }
 
-/** Why an allow rule may not have such a tool pattern (2.1.330). */
+/** Returns why Claude Code 2.1.330 rejects a tool pattern in an allow rule; undefined for a valid pattern. */
 export function wildcardProblem(tool: string): string | undefined {
   if (!tool.includes("*") || serverOf(tool)?.name.includes("*") === false) return undefined;
   return `Wildcard tool name "${tool}" is not supported in allow rules. An allow pattern must name the scope it widens ` +
@@ -54,7 +58,7 @@ export function wildcardProblem(tool: string): string | undefined {
     "wildcards anywhere";
 }
 
-/** Parses any text as a rule, also an invalid one. */
+/** Parses a rule. An invalid text becomes the name of a tool. */
 export function parseRule(rule: string): PermissionRule {
   const { tool, content } = splitAtParentheses(rule) ?? { tool: rule };
   if (content === undefined || tool === "") return { tool: rule };
@@ -63,13 +67,16 @@ export function parseRule(rule: string): PermissionRule {
     : { tool, content: content.replace(/\\([()])/gu, "$1").replaceAll("\\\\", "\\") };
 }
 
-/** A rule as Claude Code prints it. */
+/** Formats a rule as Claude Code does, with backslashes before parentheses and backslashes of the content. */
 export function ruleText({ tool, content }: PermissionRule): string {
   return content === undefined ? tool : `${tool}(${content.replace(/[\\()]/gu, "\\$&")})`;
 }
 
-/** Whether a rule of the command line looks complete. A list may have been split within a rule. */
-export function isComplete(rule: string): boolean {
+/**
+ * Returns false if a rule of the command line looks like a part of a rule. The shell or `splitRules` may have split a list
+ * within a rule.
+ */
+export function isCompleteRule(rule: string): boolean {
   const call = splitAtParentheses(rule);
   if (call === undefined || (call.content !== undefined && call.tool === "")) return false;
   const plain = rule.replace(/\\./gsu, "");
@@ -77,7 +84,7 @@ export function isComplete(rule: string): boolean {
   return !rule.includes(",") || count("(") === count(")");
 }
 
-/** Splits a list of rules at commas and spaces outside of parentheses. */
+/** Splits a list of rules at commas and spaces outside of parentheses, and drops empty parts. */
 export function splitRules(list: string): readonly string[] {
   const rules: string[] = [];
   let begin = 0;
@@ -93,7 +100,7 @@ export function splitRules(list: string): readonly string[] {
   return rules.filter((rule) => rule !== "");
 }
 
-/** The texts before and within the outermost parentheses, still escaped; undefined if the parentheses do not match. */
+/** Splits a rule into the texts before and within the outermost parentheses, still escaped; undefined if they do not match. */
 function splitAtParentheses(rule: string): PermissionRule | undefined {
   let [open, close] = [-1, -1];
   let isEscaped = false;
@@ -109,7 +116,7 @@ function splitAtParentheses(rule: string): PermissionRule | undefined {
     : { tool, content: rule.slice(open + 1, close) };
 }
 
-/** The server and the tool in the name of an MCP tool. */
+/** Splits `mcp__server__tool`; undefined for a tool that does not belong to an MCP server. */
 function serverOf(tool: string): { readonly name: string; readonly tool?: string } | undefined {
   if (!tool.startsWith(MCP)) return undefined;
   const rest = tool.slice(MCP.length);
@@ -129,7 +136,7 @@ function mcpProblem(
       : `, or use "${all}" for all tools`);
 }
 
-/** Why a tool does not accept the text in the parentheses. */
+/** Returns why a tool does not accept the text in the parentheses of its rule; undefined if it does. */
 function contentProblem(tool: string, content: string): string | undefined {
   switch (tool) {
     case "WebSearch":

@@ -1,51 +1,55 @@
 import index from "../versions/settings_index.json" with { type: "json" };
 import { factFor, type Since, sinceOf, wordsOf } from "../versions/profile_index.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { guardFaults, typeOf } from "./hook_faults.ts";
+import { guardingHookFaults, typeOf } from "./hook_faults.ts";
 import type { VersionProfile } from "../versions/profile.ts";
 
-/** Something in settings that Claude Code does not take. */
+/** A value in settings that Claude Code does not accept. */
 export interface SettingsFault {
-  /** Where it stands: keys with dots between them; empty for all of the settings. */
+  /** The keys that lead to the value, joined by dots; empty for the settings themselves. */
   readonly path: string;
-  /** What Claude Code says of it. */
+  /** Claude Code's error message. */
   readonly message: string;
 }
 
-/** What Claude Code says of settings that are no JSON. */
+/** Claude Code's message for settings that are not JSON. */
 export const MALFORMED = "Invalid or malformed JSON";
 
-/** Numbers that count something, of which there is one at least. */
-const COUNTS = ["cleanupPeriodDays", "skillListingMaxDescChars", "totalTokensReminderBudget"];
+/** Keys whose numbers must be integers above 0. */
+const POSITIVE_INTEGERS = [
+  "cleanupPeriodDays",
+  "skillListingMaxDescChars",
+  "totalTokensReminderBudget",
+];
 
-/** Another name for a value, which Claude Code takes and does not list. */
-const MORE_CHOICES: Readonly<Record<string, string>> = { "permissions.defaultMode": "manual" };
+/** Values that Claude Code accepts but does not list among the choices of its message, by the path of the key. */
+const UNLISTED_CHOICES: Readonly<Record<string, string>> = { "permissions.defaultMode": "manual" };
 
-/** What a value has to be. */
+/** What Claude Code expects of a value. */
 interface Expectation {
-  /** What is said of another value; its own type comes after it if it tells a type. */
+  /** The message for a wrong value. If it begins with "Expected ", the type of the value follows it. */
   readonly message: string;
-  /** The types that are taken, and of texts those that are. */
+  /** The accepted types, as `typeOf` names them. `choices` are the accepted strings. */
   readonly types: readonly string[];
   readonly choices: readonly string[];
 }
 
-/** What is known of a place in settings. */
+/** A node of the tree of known keys. */
 interface Place {
   expectation?: Expectation;
-  /** Whether the object in which it stands has to have it. */
+  /** True if the object that contains the key must have it. */
   isRequired?: boolean;
   readonly keys: Map<string, Place>;
-  /** What any key holds, and any element. */
+  /** The node of every key of an object, and that of every element of an array. */
   any?: Place;
   element?: Place;
 }
 
 /**
- * What keeps a version of Claude Code from loading settings: with one such fault it drops all that stands beside it too.
- * Faults come in an order of their own.
+ * Returns the faults that keep a version of Claude Code from loading settings. One such fault makes it ignore all settings
+ * of the same file or flag. The faults are in the order of the version's profile, not of the file.
  *
- * @param settings what a file or a flag holds, as JSON
+ * @param settings the parsed JSON of a settings file or flag
  */
 export function settingsFaults(settings: unknown, version: string): readonly SettingsFault[] {
   if (settings === null) return [{ path: "", message: MALFORMED }];
@@ -54,23 +58,23 @@ export function settingsFaults(settings: unknown, version: string): readonly Set
   }
   return [
     ...faultsBelow(placesOf(version), { path: "", value: settings }),
-    ...guardFaults(settings["hooks"], version),
+    ...guardingHookFaults(settings["hooks"], version),
   ];
 }
 
-/** What is wrong with a value, and with what stands in it. */
+/** Returns the faults of a value and of the values inside it. */
 function faultsAt(
   place: Place,
   { path, value }: { readonly path: string; readonly value: unknown },
 ): readonly SettingsFault[] {
   if (value === undefined && place.isRequired !== true) return [];
   const { expectation } = place;
-  if (expectation !== undefined && !isTaken(path, { value, expectation })) {
+  if (expectation !== undefined && !isAccepted(path, { value, expectation })) {
     const { message } = expectation;
     const type = message.startsWith("Expected ") ? `, but received ${typeOf(value)}` : "";
     return [{ path, message: `${message}${type}` }];
   }
-  if (typeof value === "number" && COUNTS.includes(path)) {
+  if (typeof value === "number" && POSITIVE_INTEGERS.includes(path)) {
     if (!Number.isInteger(value)) return [{ path, message: "Expected int, but received number" }];
     return value > 0 ? [] : [{ path, message: "Number must be greater than or equal to 0" }];
   }
@@ -99,25 +103,25 @@ function faultsBelow(
   );
 }
 
-function isTaken(
+function isAccepted(
   path: string,
   { value, expectation: { message, types, choices } }: {
     readonly value: unknown;
     readonly expectation: Expectation;
   },
 ): boolean {
-  // What takes several types takes lists of texts.
+  // Keys that accept several types ("Invalid input") accept only arrays of strings.
   const isList = message !== "Invalid input" || !Array.isArray(value) ||
     value.every((each) => typeof each === "string");
   return (types.includes(typeOf(value)) && isList) ||
-    (typeof value === "string" && (choices.includes(value) || MORE_CHOICES[path] === value));
+    (typeof value === "string" && (choices.includes(value) || UNLISTED_CHOICES[path] === value));
 }
 
-/** The places of the version that was read last: a run meets one version. */
-let last: { readonly version: string; readonly places: Place } | undefined;
+/** The tree of the version that was asked for last: a run uses one version. */
+let cachedPlaces: { readonly version: string; readonly places: Place } | undefined;
 
 function placesOf(version: string): Place {
-  if (last?.version === version) return last.places;
+  if (cachedPlaces?.version === version) return cachedPlaces.places;
   const root: Place = { keys: new Map() };
   for (const [text, paths] of Object.entries(settingsTableOf(version))) {
     const expectation = expectationOf(text);
@@ -127,11 +131,11 @@ function placesOf(version: string): Place {
       if (path.endsWith("!")) place.isRequired = true;
     }
   }
-  last = { version, places: root };
+  cachedPlaces = { version, places: root };
   return root;
 }
 
-/** The place at a path, made if it is not there: `a.b`, `a.*` for any key, `a[]` for any element. */
+/** Finds or adds the node of a path: `a.b`, `a.*` for any key, `a[]` for any element. */
 function placeAt(root: Place, path: string): Place {
   const fresh = (): Place => ({ keys: new Map() });
   return path.replaceAll("[]", ".[]").split(".").reduce((place, key) => {
@@ -143,7 +147,7 @@ function placeAt(root: Place, path: string): Place {
   }, root);
 }
 
-/** Reads what a profile says of a value: Claude Code's message, and which types it takes besides. */
+/** Parses the text of a profile: Claude Code's message, and further accepted types as in `(also string number)`. */
 function expectationOf(text: string): Expectation {
   const [, message = "", also] = /^(.*?)(?: \(also ([a-z ]+)\))?$/u.exec(text) ?? [];
   const natural = /^Expected (\w+)$/u.exec(message)?.[1]?.replace("record", "object");
@@ -155,12 +159,12 @@ function expectationOf(text: string): Expectation {
   };
 }
 
-/** The keys of settings by the message that Claude Code prints for a wrong value, and by the version that has them first. */
+/** Paths of settings keys, by Claude Code's message for a wrong value, and then by the first version that has these keys. */
 type SettingsIndex = Readonly<Record<string, Since<string>>>;
 
 const INDEX: SettingsIndex = index;
 
-/** Makes the index of several profiles: each list of keys is there once for the versions that share it. */
+/** Builds the index of several profiles. It stores equal lists of successive versions once. */
 export function settingsIndexOf(profiles: readonly VersionProfile[]): SettingsIndex {
   const messages = new Set(profiles.flatMap(({ settings }) => Object.keys(settings)));
   return Object.fromEntries(
@@ -171,85 +175,138 @@ export function settingsIndexOf(profiles: readonly VersionProfile[]): SettingsIn
   );
 }
 
-/** Returns the settings of a version as its profile has them: paths of keys by the message for a wrong value. */
+/** Returns the `settings` of a version's profile: paths of keys by the message for a wrong value. */
 function settingsTableOf(version: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(INDEX).map(([message, since]) => [message, factFor(version, since)]),
   );
 }
 
-/** Levels of objects and arrays in each other that Claude Code takes of settings, the settings themselves being the first. */
-const DEEPEST = 64;
+/** Levels of objects and arrays that Claude Code 2.1.330 accepts in settings. The settings themselves are the first level. */
+const MAX_SETTINGS_DEPTH = 64;
 
-/** How much of a place is told: the first of its words, and keys that are plain. */
-const SHOWN_KEYS = 6;
+/** A printed path has at most so many words, and "<key>" in place of a key that is long or has other characters. */
+const MAX_PATH_WORDS = 6;
 const PLAIN_KEY = /^[\w.-]{1,40}$/u;
 
 /**
- * Settings without the objects and arrays that are nested too deeply, and what Claude Code says of those (2.1.330). An
- * earlier one takes them, and does nothing with what stands there.
+ * Removes objects and arrays that are nested too deeply from settings, and returns Claude Code 2.1.330's messages for them.
+ * An earlier version accepts them and has no use for them.
  */
 export function withoutDeepValues(
   settings: JsonObject,
 ): { readonly values: JsonObject; readonly faults: readonly SettingsFault[] } {
-  const told = new Map<string, SettingsFault>();
+  const faults = new Map<string, SettingsFault>();
   const values = Object.fromEntries(
     Object.entries(settings).map(([key, value]) => {
-      const places: (readonly string[])[] = [];
-      const taken = cut(value, { place: [key], found: (place) => places.push(place) });
-      const fault = faultOf(key, places);
-      if (fault !== undefined) told.set(`${fault.path} ${fault.message}`, fault);
-      return [key, taken];
+      const paths: (readonly string[])[] = [];
+      const kept = cutDeepValues(value, { path: [key], onTooDeep: (path) => paths.push(path) });
+      const fault = depthFault(key, paths);
+      if (fault !== undefined) faults.set(`${fault.path} ${fault.message}`, fault);
+      return [key, kept];
     }),
   );
-  return { values, faults: [...told.values()] };
+  return { values, faults: [...faults.values()] };
 }
 
-/** A value without what is too deep in it: itself, where that is nothing. */
-function cut(
+/**
+ * Returns a copy of a value without objects and arrays that are too deep, or the value itself if it has none.
+ *
+ * @param options.onTooDeep called with the keys that lead to each removed value
+ */
+function cutDeepValues(
   value: unknown,
-  { place, found }: {
-    readonly place: readonly string[];
-    readonly found: (place: readonly string[]) => void;
+  { path, onTooDeep }: {
+    readonly path: readonly string[];
+    readonly onTooDeep: (path: readonly string[]) => void;
   },
 ): unknown {
   if (!isContainer(value)) return value;
   const entries = Object.entries(value).map(([key, each]) => {
-    const within = [...place, key];
-    if (!isContainer(each)) return { key, each, taken: each };
-    if (within.length < DEEPEST) {
-      return { key, each, taken: cut(each, { place: within, found }) };
+    const within = [...path, key];
+    if (!isContainer(each)) return { key, each, trimmed: each };
+    if (within.length < MAX_SETTINGS_DEPTH) {
+      return { key, each, trimmed: cutDeepValues(each, { path: within, onTooDeep }) };
     }
-    found(within);
-    return { key, each, taken: undefined };
+    onTooDeep(within);
+    return { key, each, trimmed: undefined };
   });
-  if (entries.every(({ each, taken }) => taken === each)) return value;
-  const kept = entries.filter(({ taken }) => taken !== undefined);
-  if (Array.isArray(value)) return kept.map(({ taken }) => taken);
-  return Object.fromEntries(kept.map(({ key, taken }) => [key, taken]));
+  if (entries.every(({ each, trimmed }) => trimmed === each)) return value;
+  const kept = entries.filter(({ trimmed }) => trimmed !== undefined);
+  if (Array.isArray(value)) return kept.map(({ trimmed }) => trimmed);
+  return Object.fromEntries(kept.map(({ key, trimmed }) => [key, trimmed]));
 }
 
 function isContainer(value: unknown): value is JsonObject | readonly unknown[] {
   return Array.isArray(value) || isJsonObject(value);
 }
 
-/** What is said of all such places below a key: the last of them is named. */
-function faultOf(
+/** Returns one fault for all removed values below a top-level key. It names the last one. */
+function depthFault(
   key: string,
-  places: readonly (readonly string[])[],
+  paths: readonly (readonly string[])[],
 ): SettingsFault | undefined {
-  const last = places.at(-1);
+  const last = paths.at(-1);
   if (last === undefined) return undefined;
-  const below = `under "${shown(key)}"`;
-  const message = places.length === 1
-    ? `A value ${below} is nested more than ${DEEPEST} levels deep, so Claude Code ignores it, and leaves it out if it`
-    : `${places.length} values ${below} are nested more than ${DEEPEST} levels deep, so Claude Code ignores them, and leaves them out if it`;
+  const below = `under "${printableKey(key)}"`;
+  const message = paths.length === 1
+    ? `A value ${below} is nested more than ${MAX_SETTINGS_DEPTH} levels deep, so Claude Code ignores it, and leaves it out if it`
+    : `${paths.length} values ${below} are nested more than ${MAX_SETTINGS_DEPTH} levels deep, so Claude Code ignores them, and leaves them out if it`;
   return {
-    path: `${last.map(shown).join(".").split(".").slice(0, SHOWN_KEYS).join(".")}.…`,
+    path: `${last.map(printableKey).join(".").split(".").slice(0, MAX_PATH_WORDS).join(".")}.…`,
     message: `${message} saves a setting to this file. Reduce the nesting ${below}.`,
   };
 }
 
-function shown(key: string): string {
+function printableKey(key: string): string {
   return PLAIN_KEY.test(key) ? key : "<key>";
+}
+
+/** The settings of a file or flag, and how Claude Code treats them. */
+export interface ParsedSettings {
+  readonly values: JsonObject;
+  /** Why Claude Code ignores all of these settings; empty if it loads them. */
+  readonly faults: readonly SettingsFault[];
+  /** Faults of values that are nested too deeply. They are not in `values`. */
+  readonly tooDeep?: readonly SettingsFault[];
+  /** The parsed JSON until `checkSettings` has checked it, which needs the version of Claude Code. */
+  readonly unchecked?: unknown;
+}
+
+/** Parses the value of a settings flag. Its types are checked later, by `checkSettings`. */
+export function readSettingsValue(value: unknown): ParsedSettings {
+  const { values, faults: tooDeep } = withoutDeepValues(isJsonObject(value) ? value : {});
+  const isEmpty = isJsonObject(value) && Object.keys(value).length === 0;
+  return {
+    values,
+    faults: [],
+    ...(tooDeep.length > 0 ? { tooDeep } : {}),
+    ...(isEmpty ? {} : { unchecked: isJsonObject(value) ? values : value }),
+  };
+}
+
+/** Parses the text of a settings file as `readSettingsValue` does. */
+export function readSettingsText(text: string): ParsedSettings {
+  let settings: unknown;
+  try {
+    settings = JSON.parse(text);
+  } catch {
+    return unreadableSettings();
+  }
+  return readSettingsValue(settings);
+}
+
+/** Checks parsed settings as a version of Claude Code does. */
+export function checkSettings<Document extends ParsedSettings>(
+  { unchecked, ...document }: Document,
+  version: string,
+): Omit<Document, "unchecked"> {
+  return unchecked === undefined
+    ? document
+    : { ...document, faults: settingsFaults(unchecked, version) };
+}
+
+/** Returns the result for settings that cannot be parsed: no values and one fault. */
+export function unreadableSettings(message = MALFORMED): ParsedSettings {
+  return { values: {}, faults: [{ path: "", message }] };
 }

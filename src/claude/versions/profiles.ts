@@ -29,7 +29,7 @@ const learnt = new Map<string, ProfileFacts>();
 /** What was looked up, by the version that was asked for. */
 const lookups = new Map<string, Lookup>();
 /** Transcripts name versions, and anybody may have written a transcript. */
-const MOST_LOOKUPS = 100;
+const MAX_LOOKUPS = 100;
 
 /**
  * Tells whether a version of Claude Code can do something: as the newest profile says that is not newer than the version.
@@ -93,24 +93,24 @@ export function learntFactsOf(version: string): ProfileFacts | undefined {
 }
 
 function lookUp(version: string): Lookup {
-  const known = lookups.get(version);
-  if (known !== undefined) return known;
+  const cached = lookups.get(version);
+  if (cached !== undefined) return cached;
   const shipped = factsFor(INDEX, version);
-  const more = learntFactsOf(version);
+  const learntFacts = learntFactsOf(version);
   const found: Lookup = {
     capabilities: new Set([
       ...wordsOf(shipped.capabilities),
-      ...wordsOf(more?.capabilities ?? "").filter(isLearnable),
+      ...wordsOf(learntFacts?.capabilities ?? "").filter(isLearnable),
     ]),
     keys: forEachObject((object) => [
-      ...new Set([...wordsOf(more?.keys[object] ?? ""), ...wordsOf(shipped.keys[object])]),
+      ...new Set([...wordsOf(learntFacts?.keys[object] ?? ""), ...wordsOf(shipped.keys[object])]),
     ]),
     constants: {
-      init: { ...shipped.constants.init, ...more?.constants.init },
-      result: { ...shipped.constants.result, ...more?.constants.result },
+      init: { ...shipped.constants.init, ...learntFacts?.constants.init },
+      result: { ...shipped.constants.result, ...learntFacts?.constants.result },
     },
   };
-  if (lookups.size >= MOST_LOOKUPS) lookups.clear();
+  if (lookups.size >= MAX_LOOKUPS) lookups.clear();
   lookups.set(version, found);
   return found;
 }

@@ -1,7 +1,7 @@
-/** One line of stream-json. Consumers must expect fields that are not named here. */
+/** One line of stream-json. Consumers must expect further fields. */
 export interface AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: string;
-  /** Fields differ between versions of Claude Code, and the API adds its own. */
+  /** Further fields depend on the version of Claude Code and on the API. */
   readonly [field: string]: unknown;
 }

@@ -1,47 +1,52 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { type ControlAnswer, type ControlRequest, givenId, requestId } from "./control.ts";
+import {
+  type ControlAnswer,
+  type ControlRequest,
+  parseRequestId,
+  requestIdField,
+} from "./control.ts";
 import { isTooDeep } from "./json_text.ts";
 
-/** What a line on stdin says, with `--input-format stream-json`. */
+/** A parsed line of the caller on stdin, with `--input-format stream-json`. */
 export type CallerLine =
-  /** Somebody's words. */
+  /** A message to the model. */
   | {
     readonly type: "user";
     readonly text: string;
     readonly content: unknown;
     readonly uuid?: string;
-    /** What a program knows it by; a line has none. */
+    /** The id that a library call gave the message; a line on stdin has none. */
     readonly ticket?: string;
     readonly priority?: "now" | "next" | "later";
-    /** Whether its sender says that a person wrote it. */
+    /** Present if the caller marked the message as written by a person (`origin.kind`). */
     readonly human?: true;
-    /** Whether its sender says that it is not the user's: the model is told so. */
+    /** Present if the caller marked the message as not written by the user (`isSynthetic`). The model sees this. */
     readonly synthetic?: true;
-    /** Whether its text is to reach the model as it is: no file that it mentions is read, and nothing in it is a command. */
+    /** Present if the text must reach the model unchanged: without reading mentioned files or running commands. */
     readonly literal?: true;
-    /** Whether some of its blocks are images. */
+    /** Present if the content has images. */
     readonly images?: true;
-    /** Why it cannot be sent. */
+    /** Why the message cannot be sent. */
     readonly obstacle?: string;
-    /** Whether that is so because it is no message that anybody could send. */
+    /** Present with `obstacle` if `claude -p` could not send the message either, because it is malformed. */
     readonly malformed?: true;
   }
   | { readonly type: "control"; readonly request: ControlRequest }
-  /** What was asked is answered. */
+  /** The answer to a question. */
   | { readonly type: "answer"; readonly answer: ControlAnswer }
-  /** Nothing that follows it can be trusted. */
+  /** A line that ends the input: it is not JSON or has an invalid role. */
   | { readonly type: "unreadable"; readonly reason: string };
 
-/** What Claude Code makes of a message without any. */
+/** The text that Claude Code sends for an empty message. */
 const NO_CONTENT = "(no content)";
 
 const PRIORITIES = ["now", "next", "later"] as const;
 
 /**
- * Reads a line as `claude -p` 2.1.330 does, which skips empty ones, a byte order mark and objects of types that it does
- * not know, and ends at one that is no JSON, or whose message is not the user's. Never throws.
+ * Parses a line as `claude -p` 2.1.330 does. It ignores empty lines, a byte order mark and objects of an unknown type. It
+ * ends at a line that is not JSON or that has a message of another role than `user`. Never throws.
  *
- * @returns undefined for a line that says nothing
+ * @returns undefined for an ignored line
  */
 export function readCallerLine(line: string): CallerLine | undefined {
   if (line.trim() === "") return undefined;
@@ -72,41 +77,41 @@ function unreadable(why: string): CallerLine {
   return { type: "unreadable", reason: `Cannot read a line of stdin: ${why}` };
 }
 
-/** Words of the assistant's from before the conversation, which `claude -p` has the model take for its own. */
+/** Rejects a message of the assistant. `claude -p` accepts it as an earlier answer of the model. */
 function assistantLine({ message }: JsonObject): CallerLine {
   return {
     type: "user",
     text: "",
     content: isJsonObject(message) ? message.content : undefined,
-    obstacle: "the interactive Claude Code takes no words for those of the assistant",
+    obstacle: "the interactive Claude Code does not accept messages of the assistant",
   };
 }
 
 function userLine(line: JsonObject): CallerLine {
-  const { message, uuid, priority, origin, shouldQuery, client_composed: composed } = line;
+  const { message, uuid, priority, origin, shouldQuery, client_composed: isLiteral } = line;
   const { role, content } = isJsonObject(message) ? message : {};
   if (role !== "user") {
     return unreadable(`the role of its message is ${JSON.stringify(role)}, not "user"`);
   }
-  const given = PRIORITIES.find((one) => one === priority);
+  const knownPriority = PRIORITIES.find((one) => one === priority);
   return {
     type: "user",
     content,
     ...(typeof uuid === "string" ? { uuid } : {}),
-    ...(given === undefined ? {} : { priority: given }),
+    ...(knownPriority === undefined ? {} : { priority: knownPriority }),
     ...(isJsonObject(origin) && origin["kind"] === "human" ? { human: true } : {}),
     ...(line.isSynthetic ? { synthetic: true } : {}),
-    ...(composed ? { literal: true } : {}),
+    ...(isLiteral ? { literal: true } : {}),
     ...(shouldQuery === false
       ? {
-        obstacle: "one that asks nothing of the model has no place in the interactive Claude Code",
+        obstacle: "the interactive Claude Code does not accept a message with shouldQuery false",
       }
       : {}),
     ...textOf(content),
   };
 }
 
-/** A program's message, as a line with it would be read. */
+/** Builds the message of a library call, as if `readCallerLine` had parsed it. */
 export function messageLine(
   content: unknown,
   fields: {
@@ -126,23 +131,26 @@ export function messageLine(
   };
 }
 
-/** What a program says of its own accord. */
-export type SpokenLine = Exclude<CallerLine, { readonly type: "unreadable" }>;
+/** Every line but an unreadable one. */
+export type ReadableLine = Exclude<CallerLine, { readonly type: "unreadable" }>;
 
-/** The line that says the same on stdin. */
-export function lineText(line: SpokenLine): string {
+/** Formats a line as JSON that `readCallerLine` parses to the same line. */
+export function formatCallerLine(line: ReadableLine): string {
   if (line.type === "control") {
     const { subtype, body } = line.request;
     return JSON.stringify({
       type: "control_request",
-      ...givenId(line.request),
+      ...requestIdField(line.request),
       request: { subtype, ...body },
     });
   }
   if (line.type === "answer") {
-    const { id: request_id, ...said } = line.answer;
-    const subtype = "error" in said ? "error" : "success";
-    return JSON.stringify({ type: "control_response", response: { subtype, request_id, ...said } });
+    const { id: request_id, ...answer } = line.answer;
+    const subtype = "error" in answer ? "error" : "success";
+    return JSON.stringify({
+      type: "control_response",
+      response: { subtype, request_id, ...answer },
+    });
   }
   const { content, uuid, priority, synthetic, literal } = line;
   return JSON.stringify({
@@ -156,26 +164,26 @@ export function lineText(line: SpokenLine): string {
   });
 }
 
-/** The text of a message, and what there is beside it or stands in its way. */
+/** The text of a message, whether it has images, and why it cannot be sent. */
 type MessageText = Pick<
   Extract<CallerLine, { readonly type: "user" }>,
   "text" | "images" | "obstacle" | "malformed"
 >;
 
-/** The text of a message; blocks of text are paragraphs of it, of which nobody hears those without any. */
+/** Joins the text blocks of a message with line feeds, without empty blocks, and checks its images. */
 function textOf(content: unknown): MessageText {
   if (typeof content === "string") return { text: content || NO_CONTENT };
   if (content === undefined || content === null) return { text: NO_CONTENT };
-  if (!Array.isArray(content)) return malformed("its content is neither text nor blocks");
+  if (!Array.isArray(content)) return malformedMessage("its content is neither text nor blocks");
   if (content.length === 0) {
     return {
       text: "",
-      obstacle: "no block is in it, and the interactive Claude Code needs a text",
+      obstacle: "it has no content blocks, and the interactive Claude Code needs a text",
     };
   }
   const texts: string[] = [];
   for (const block of content) {
-    if (!isJsonObject(block)) return malformed("one of its blocks is no object");
+    if (!isJsonObject(block)) return malformedMessage("one of its blocks is no object");
     if (block.type === "image") {
       const obstacle = imageObstacle(block.source);
       if (obstacle !== undefined) return { text: "", ...obstacle };
@@ -187,18 +195,18 @@ function textOf(content: unknown): MessageText {
     } else if (typeof block.text === "string") {
       texts.push(block.text);
     } else {
-      return malformed("a text block in it has no text");
+      return malformedMessage("a text block in it has no text");
     }
   }
   const text = texts.filter((text) => text !== "").join("\n");
   return texts.length < content.length ? { text, images: true } : { text: text || NO_CONTENT };
 }
 
-function malformed(obstacle: string): MessageText & { readonly obstacle: string } {
+function malformedMessage(obstacle: string): MessageText & { readonly obstacle: string } {
   return { text: "", obstacle, malformed: true };
 }
 
-/** Why an image cannot be passed on, if it cannot. */
+/** Returns why an image cannot be sent; undefined if it can. */
 function imageObstacle(source: unknown): Omit<MessageText, "text"> | undefined {
   const { type, data } = isJsonObject(source) ? source : {};
   if (type !== "base64") {
@@ -206,7 +214,7 @@ function imageObstacle(source: unknown): Omit<MessageText, "text"> | undefined {
     return { obstacle: `claude-print passes images on as base64 data, not as ${given}` };
   }
   if (typeof data !== "string" || !isBase64(data)) {
-    return malformed("an image in it is no base64 data");
+    return malformedMessage("an image in it is no base64 data");
   }
   return imageSuffix(data) === undefined
     ? { obstacle: "an image in it is no PNG, JPEG, GIF or WebP" }
@@ -217,7 +225,7 @@ function isBase64(data: string): boolean {
   return data !== "" && /^[A-Za-z\d+/]+={0,2}$/u.test(data);
 }
 
-/** Without a request `claude -p` ends; one that is no object is asked for nothing, and is answered so (2.1.330). */
+/** Parses a control request as `claude -p` 2.1.330: a missing request ends the input, another value is an unknown request. */
 function requestLine(line: JsonObject): CallerLine {
   const { request } = line;
   if (!request) return unreadable("a control_request has no request");
@@ -225,7 +233,7 @@ function requestLine(line: JsonObject): CallerLine {
   return {
     type: "control",
     request: {
-      ...requestId(line),
+      ...parseRequestId(line),
       subtype: String(subtype),
       body,
     },
@@ -243,15 +251,15 @@ function answerLine({ response: answer }: JsonObject): CallerLine | undefined {
   };
 }
 
-/** How the files begin, as base64, that Claude Code's input box takes for images, and how their names end (2.1.330). */
-const IMAGES: readonly (readonly [start: string, suffix: string])[] = [
+/** The images that the input box of Claude Code 2.1.330 recognises: their first bytes in base64, and the suffix of their files. */
+const IMAGE_FORMATS: readonly (readonly [start: string, suffix: string])[] = [
   ["iVBORw0KGgo", ".png"],
   ["/9j/", ".jpg"],
   ["R0lGOD", ".gif"],
   ["UklGR", ".webp"],
 ];
 
-/** How the name of a file ends that holds an image, given as base64; undefined for what is none that Claude Code takes. */
+/** Returns the file suffix of an image in base64; undefined if Claude Code does not recognise it. */
 export function imageSuffix(data: string): string | undefined {
-  return IMAGES.find(([start]) => data.startsWith(start))?.[1];
+  return IMAGE_FORMATS.find(([start]) => data.startsWith(start))?.[1];
 }

@@ -1,49 +1,49 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** How much of one of the account's limits is used, as Claude Code tells it. */
+/** The used part of one of the account's limits, as Claude Code reports it. */
 export interface UsedLimit {
-  /** From 0 to 100, and above if more may be used. */
+  /** From 0 to 100; above 100 if the account may exceed the limit. */
   readonly used_percentage: number;
-  /** When it is reset, in seconds since the epoch; absent where Claude Code does not say. */
+  /** When the limit is reset, in seconds since the epoch. Absent if Claude Code does not report it. */
   readonly resets_at?: number;
 }
 
-/** What is left of limits after a turn: the field of a result that `claude -p` does not have. */
+/** Limits and costs after a turn: the field `claude_limits` of a result, which `claude -p` does not have. */
 export interface ClaudeLimits {
   /** The account's limits by name, such as `five_hour` and `seven_day`; absent for an API key. */
   readonly rate_limits?: Readonly<Record<string, UsedLimit>>;
-  /** The conversation's place in the model's context, as Claude Code hands it to its status line. */
+  /** The used part of the model's context window, as Claude Code passes it to the status line. */
   readonly context_window?: Readonly<Record<string, unknown>>;
-  /** US dollars that the turn has cost; absent where it is not known. */
+  /** The cost of the turn in US dollars. Absent if it is not known. */
   readonly turn_cost_usd?: number;
-  /** Set when the turn failed because a limit of the account is used up. */
+  /** Present if the turn failed because a limit of the account was reached. */
   readonly reached?: {
-    /** When it is reset, in seconds since the epoch; absent where Claude Code does not say. */
+    /** When the limit is reset, in seconds since the epoch. Absent if Claude Code does not report it. */
     readonly resets_at?: number;
   };
 }
 
-/** What of it a child's status line tells. */
-export type KnownLimits = Pick<ClaudeLimits, "rate_limits" | "context_window">;
+/** The limits that Claude Code passes to the status line. */
+export type StatusLineLimits = Pick<ClaudeLimits, "rate_limits" | "context_window">;
 
-/** What a child's status line tells of limits, as far as it is what it should be; undefined where it tells nothing. */
-export function limitsOfStatusLine(payload: JsonObject): KnownLimits | undefined {
+/** Reads the limits in the input of a status line, without malformed values; undefined if there are none. */
+export function parseStatusLineLimits(payload: JsonObject): StatusLineLimits | undefined {
   const { rate_limits: limits, context_window: context } = payload;
   const used = isJsonObject(limits)
     ? Object.entries(limits).flatMap(([name, limit]) => {
-      const one = usedLimit(limit);
+      const one = parseUsedLimit(limit);
       return one === undefined ? [] : [[name, one] as const];
     })
     : [];
   if (used.length === 0 && !isJsonObject(context)) return undefined;
   return {
     ...(used.length === 0 ? {} : { rate_limits: Object.fromEntries(used) }),
-    // Before the first answer, it says that the conversation takes up nothing.
+    // Before the first answer `current_usage` is null, and the window looks empty.
     ...(isJsonObject(context) && context.current_usage !== null ? { context_window: context } : {}),
   };
 }
 
-function usedLimit(limit: unknown): UsedLimit | undefined {
+function parseUsedLimit(limit: unknown): UsedLimit | undefined {
   if (!isJsonObject(limit) || typeof limit.used_percentage !== "number") return undefined;
   const { used_percentage, resets_at } = limit;
   return { used_percentage, ...(typeof resets_at === "number" ? { resets_at } : {}) };

@@ -1,113 +1,113 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** A request of the caller in the control protocol of the Agent SDKs. */
+/** A control request of the caller, as the Agent SDKs send it. */
 export interface ControlRequest extends RequestId {
-  /** Such as `interrupt`. */
+  /** The name of the request, such as `interrupt`. */
   readonly subtype: string;
-  /** Its other fields, of which nothing is certain. */
+  /** The other fields of the request, not validated. */
   readonly body: JsonObject;
-  /** Further arguments of who is started to answer it. */
+  /** Further arguments for the headless helper that answers the request. */
   readonly args?: readonly string[];
-  /** Whether something is noted in the session because of it. */
+  /** True if the request adds an entry to the transcript. */
   readonly notes?: true;
-  /** Whether nobody has asked yet: the answer is kept for who will. */
+  /** True for an `initialize` that this program made before the caller did. The answer is kept for the caller's own. */
   readonly ahead?: true;
-  /** Whether the caller has its answer, and something is to come that others wait for. */
+  /** True if the caller has its answer, while later requests still wait for the effect of this one. */
   readonly isAnswered?: true;
 }
 
-/** Whether the value of a field asks for nothing: it is none, or holds none. */
+/** Returns true for null, undefined, false, an empty string, and objects and arrays that contain only empty values. */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === "" || value === false) return true;
   return typeof value === "object" && Object.values(value).every(isEmpty);
 }
 
-/** Whether a configuration is that of a server in the caller's own process. */
-export function isCallers(config: unknown): boolean {
+/** Returns true for the configuration of an MCP server that runs in the caller's own process. */
+export function isSdkServer(config: unknown): boolean {
   return isJsonObject(config) && config["type"] === "sdk";
 }
 
-/** What the caller answers to a question; `id` is that of the question. */
+/** The caller's answer to a question. `id` is the id of the question. */
 export type ControlAnswer =
   | { readonly id: string; readonly response: unknown }
   | { readonly id: string; readonly error: string };
 
-/** What the caller is asked, as the Agent SDKs expect it. */
+/** A question to the caller, as the Agent SDKs expect it. */
 export type CallerQuestion =
-  /** Whether a tool may be called, and with what. */
+  /** Asks whether a tool may be called, and with which input. */
   | {
-    /** What kind of question it is. */
+    /** The kind of question. */
     readonly subtype: "can_use_tool";
-    /** The tool, such as `Bash` or `mcp__server__tool`. */
+    /** The name of the tool, such as `Bash` or `mcp__server__tool`. */
     readonly tool_name: string;
-    /** What it is to be called with. */
+    /** The input of the tool. */
     readonly input: unknown;
-    /** The id of the call; empty where it is not known. */
+    /** The id of the call; empty if it is not known. */
     readonly tool_use_id: string;
-    /** What else is said of it. */
+    /** Further fields of Claude Code. */
     readonly [field: string]: unknown;
   }
-  /** What an MCP server of the caller's says to a message. */
+  /** Sends a message to an MCP server in the caller's process, and asks for its reply. */
   | {
-    /** What kind of question it is. */
+    /** The kind of question. */
     readonly subtype: "mcp_message";
-    /** The server. */
+    /** The name of the server. */
     readonly server_name: string;
-    /** The message, of JSON-RPC. */
+    /** The JSON-RPC message. */
     readonly message: unknown;
   }
-  /** What the user says to an MCP server that asks. */
+  /** Asks the user for input that an MCP server needs. */
   | {
-    /** What kind of question it is. */
+    /** The kind of question. */
     readonly subtype: "elicitation";
-    /** The server. */
+    /** The name of the server. */
     readonly mcp_server_name: unknown;
-    /** What it asks. */
+    /** The server's message to the user. */
     readonly message: unknown;
-    /** What else is said of it. */
+    /** Further fields of Claude Code. */
     readonly [field: string]: unknown;
   }
-  /** What a hook of the caller's says to an event. */
+  /** Runs a hook in the caller's process, and asks for its output. */
   | {
-    /** What kind of question it is. */
+    /** The kind of question. */
     readonly subtype: "hook_callback";
     /** The caller's name for the hook. */
     readonly callback_id: string;
-    /** What Claude Code gives a hook. */
+    /** The input of the hook. */
     readonly input: unknown;
-    /** The id of the call that it is about, or one of the event's own. */
+    /** The id of the tool call, or an id of the event. */
     readonly tool_use_id?: string;
   };
 
 /** The answer to a request of the caller. */
 export type ControlResponse =
   | {
-    /** It was carried out. */
+    /** The request succeeded. */
     readonly subtype: "success";
-    /** The id that the caller gave the request, whatever it is. */
+    /** The id of the request, as the caller sent it. */
     readonly request_id?: unknown;
-    /** What came of it, where something did. */
+    /** The result, if the request has one. */
     readonly response?: Readonly<Record<string, unknown>>;
-    /** What the caller has yet to answer, where it was asked before it initialized; since 2.1.330. */
+    /** Permission requests that were sent before `initialize` and are open. Since Claude Code 2.1.330. */
     readonly pending_permission_requests?: readonly unknown[];
-    /** The same of questions on the screen. */
+    /** Dialogs that were sent before `initialize` and are open. */
     readonly pending_user_dialog_requests?: readonly unknown[];
   }
   | {
-    /** It was not carried out. */
+    /** The request failed. */
     readonly subtype: "error";
-    /** The id that the caller gave the request, whatever it is. */
+    /** The id of the request, as the caller sent it. */
     readonly request_id?: unknown;
-    /** Why not. */
+    /** The reason. */
     readonly error: string;
-    /** What sort of reason that is; since 2.1.330. */
+    /** The class of the reason. Since Claude Code 2.1.330. */
     readonly error_code?: string;
-    /** The model in force, where another one cannot be chosen; since 2.1.330. */
+    /** The current model, if `set_model` failed. Since Claude Code 2.1.330. */
     readonly model?: string;
   };
 
-/** What an SDK is told when it begins, where nobody knows what Claude Code would say of itself. */
-export const UNINITIALIZED = {
+/** The response to `initialize` if Claude Code's own response is not known. */
+export const EMPTY_INITIALIZE_RESPONSE = {
   commands: [],
   agents: [],
   output_style: "default",
@@ -116,27 +116,27 @@ export const UNINITIALIZED = {
   account: {},
 };
 
-/** By what a request of the control protocol is known, and what the answer to it has to name. */
+/** The id of a control request, and the `request_id` that its answer must repeat. */
 export interface RequestId {
-  /** By what it is known here: the id that it was given, if that is text. */
+  /** The id within this program: the `request_id` if it is a string, else a text made of it. */
   readonly id: string;
-  /** Where it is none: the id that it was given, or none if it was given none (2.1.330). */
-  readonly given?: GivenId;
+  /** The `request_id` if it is not a string; without a field if the request had none. Claude Code 2.1.330 accepts both. */
+  readonly given?: RequestIdField;
 }
 
-/** The field of a request, or of the answer to one, that has its id. */
-export interface GivenId {
+/** The `request_id` field of a request or answer. */
+export interface RequestIdField {
   readonly request_id?: unknown;
 }
 
-/** By what a request is known, or one that is answered. */
-export function requestId({ request_id: id }: GivenId): RequestId {
+/** Reads the id of a request or answer, which may have any type. */
+export function parseRequestId({ request_id: id }: RequestIdField): RequestId {
   return typeof id === "string"
     ? { id }
     : { id: `request_id ${JSON.stringify(id)}`, given: id === undefined ? {} : { request_id: id } };
 }
 
-/** What the answer to a request has to name. */
-export function givenId({ id, given = { request_id: id } }: RequestId): GivenId {
+/** Returns the `request_id` field of the answer to a request. */
+export function requestIdField({ id, given = { request_id: id } }: RequestId): RequestIdField {
   return given;
 }

@@ -4,76 +4,76 @@ import type { ResultFrame } from "./result_frame.ts";
 import type { InitFrame, SystemFrame } from "./system_frames.ts";
 import type { CallerQuestion, ControlResponse } from "./control.ts";
 
-/** What is known of the account's limits. */
+/** The state of one of the account's rate limits. */
 export interface RateLimitFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "rate_limit_event";
-  /** Which limit, and when it ends. */
+  /** Which limit it is, and when it is reset. */
   readonly rate_limit_info: Readonly<Record<string, unknown>>;
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
 }
 
 /**
- * What becomes of a message to which the caller gave an id, or of a prompt that has waited for its time; since Claude
- * Code 2.1.330.
+ * The progress of a message that has an id of the caller, or of a prompt that was scheduled earlier. Claude Code prints
+ * this frame since 2.1.330.
  */
 export interface LifecycleFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "command_lifecycle";
-  /** The caller's id; of a prompt that has waited, Claude Code's own. */
+  /** The caller's id of the message, or Claude Code's id of the scheduled prompt. */
   readonly command_uuid: string;
-  /** How far the message is. */
+  /** The state that the message has reached. */
   readonly state: "queued" | "started" | "completed" | "cancelled";
-  /** Where a prompt that has waited is started: `loop_wakeup` if the model has had itself woken, else `schedule_wakeup`. */
+  /** Present when a scheduled prompt is started: `loop_wakeup` if the model scheduled it, else `schedule_wakeup`. */
   readonly wakeup_source?: string;
-  /** Beside `loop_wakeup`: for when that was, in milliseconds since the epoch. */
+  /** Present with `loop_wakeup`: the scheduled time, in milliseconds since the epoch. */
   readonly scheduled_for?: number;
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
 }
 
-/** The conversation goes on in another session, which knows nothing of this one; since Claude Code 2.1.330. */
+/** `/clear` ended this session, and the conversation continues in a new, empty one. Since Claude Code 2.1.330. */
 export interface ConversationResetFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "conversation_reset";
-  /** An id for what follows. */
+  /** The id of the new conversation. */
   readonly new_conversation_id: string;
-  /** What gave rise to it. */
+  /** The command that caused the reset. */
   readonly trigger: "clear";
-  /** The message that did. */
+  /** The id of the message that contained the command. */
   readonly user_message_uuid: string;
-  /** When, in ISO 8601. */
+  /** The time of the reset, in ISO 8601. */
   readonly timestamp: string;
-  /** The session that has ended. */
+  /** The id of the session that ended. */
   readonly session_id: string;
 }
 
-/** Lines that were added to a transcript, or what is noted of the subagent whose it is, as one `agent_metadata`. */
+/** Lines that Claude Code added to a transcript. The metadata of a subagent is one entry of type `agent_metadata`. */
 export interface TranscriptMirrorFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "transcript_mirror";
-  /** The file in which they will stand once the run is over. */
+  /** The path of the transcript after the run. */
   readonly filePath: string;
-  /** The lines, parsed. */
+  /** The parsed lines. */
   readonly entries: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** A call is still at work, every 30 s; since Claude Code 2.1.330. */
+/** A tool call is still running. Claude Code prints this every 30 seconds of the call, since 2.1.330. */
 export interface ToolProgressFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "tool_progress";
-  /** An id of its own, made of that of the call. */
+  /** An id that is derived from the id of the call. */
   readonly tool_use_id: string;
-  /** The tool. */
+  /** The name of the tool. */
   readonly tool_name: string;
   /** The id of the call. */
   readonly parent_tool_use_id: string;
-  /** For how long it has been at work. */
+  /** The seconds since the call began. */
   readonly elapsed_time_seconds: number;
 }
 
-/** Every frame this program makes. */
+/** Every frame that this program prints. */
 export type Frame =
   | InitFrame
   | SystemFrame
@@ -90,28 +90,28 @@ export type Frame =
   | ConversationResetFrame
   | ResultFrame;
 
-/** The answer to a request that the caller made on stdin. */
+/** The answer to a control request of the caller. */
 export interface ControlResponseFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "control_response";
-  /** Whether it was carried out, and what came of it. */
+  /** The result or the error. */
   readonly response: ControlResponse;
 }
 
-/** A question that the caller has to answer. */
+/** A question that the caller has to answer with a `control_response`. */
 export interface ControlRequestFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "control_request";
-  /** By what it is answered. */
+  /** The id that the answer must repeat. */
   readonly request_id: string;
-  /** What is asked. */
+  /** The question. */
   readonly request: CallerQuestion;
 }
 
-/** A question that nobody waits to have answered any more. */
+/** A question needs no answer any more. */
 export interface ControlCancelFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "control_cancel_request";
-  /** The question. */
+  /** The id of the question. */
   readonly request_id: string;
 }

@@ -2,10 +2,10 @@ import { constantsOfVersion, isKnownKey, keysOfVersion } from "../versions/profi
 import type { WireObject } from "../versions/profile_index.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** Levels of objects and arrays in each other: no run writes so many, and what walks over them has room for more. */
-const DEEPEST = 500;
+/** Levels of objects and arrays. No run writes so many, and recursive functions of this program can handle more. */
+const MAX_DEPTH = 500;
 
-/** Whether a JSON text is nested so deeply that what becomes of it could not be walked over, or written again. */
+/** Returns true for a JSON text of more than 500 levels, whose value could overflow the stack of recursive functions. */
 export function isTooDeep(json: string): boolean {
   if (!hasManyOpenings(json)) return false;
   let depth = 0;
@@ -19,7 +19,7 @@ export function isTooDeep(json: string): boolean {
       isString = true;
     } else if (character === "{" || character === "[") {
       depth++;
-      if (depth > DEEPEST) return true;
+      if (depth > MAX_DEPTH) return true;
     } else if (character === "}" || character === "]") {
       depth--;
     }
@@ -27,52 +27,52 @@ export function isTooDeep(json: string): boolean {
   return false;
 }
 
-/** Whether a text opens enough objects and arrays to be too deep, those within strings included: that is seen faster. */
+/** Counts opening brackets, also those in strings. This is faster than `isTooDeep`, and rules out most texts. */
 function hasManyOpenings(json: string): boolean {
-  if (json.length <= DEEPEST) return false;
+  if (json.length <= MAX_DEPTH) return false;
   let count = 0;
   for (const opening of ["{", "["]) {
     for (let at = json.indexOf(opening); at !== -1; at = json.indexOf(opening, at + 1)) {
       count++;
-      if (count > DEEPEST) return true;
+      if (count > MAX_DEPTH) return true;
     }
   }
   return false;
 }
 
-/** A value as JSON on one line, without the two separators that some readers of lines take for the end of one. */
+/** Formats a value as JSON on one line. Escapes U+2028 and U+2029, which some readers treat as line ends. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
 /**
- * Keeps of an object what `claude -p` of a version prints, in the order of the version's profile, and drops undefined
- * values. An `init` or a `result` also gets the constants of the version, for keys that `fields` does not name at all.
+ * Picks the fields that `claude -p` of a version prints, in the order of the version's profile, without undefined values.
+ * An `init` or a `result` also gets the constants of the version for keys that are not in `fields`.
  *
- * With `extra`, keys that no version has stay too, at the end: fields of the API that Claude Code passes on as they come.
+ * @param options.extra also keeps keys that no profile has, at the end: new fields of the API, which Claude Code passes on
  */
-export function onlyWireKeys(
+export function pickWireKeys(
   object: WireObject,
   fields: Readonly<Record<string, unknown>>,
   { version, extra = false }: { readonly version: string; readonly extra?: boolean },
 ): Record<string, unknown> {
-  const kept: Record<string, unknown> = {};
+  const picked: Record<string, unknown> = {};
   const constants = object === "init" || object === "result"
     ? constantsOfVersion(version, object)
     : {};
   for (const key of keysOfVersion(version, object)) {
     const value = Object.hasOwn(fields, key) ? fields[key] : constants[key];
-    if (value !== undefined) kept[key] = value;
+    if (value !== undefined) picked[key] = value;
   }
-  if (!extra) return kept;
+  if (!extra) return picked;
   const others = Object.entries(fields).filter(([key, value]) =>
     value !== undefined && !isKnownKey(object, key)
   );
-  return { ...kept, ...Object.fromEntries(others) };
+  return { ...picked, ...Object.fromEntries(others) };
 }
 
-/** The JSON value of a text; undefined for a text that is no JSON, or is nested too deeply. */
-export function jsonIn(text: string): unknown {
+/** Parses a JSON text; undefined if it is not JSON or nested too deeply. */
+export function parseJson(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text);
@@ -81,8 +81,8 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-/** The same for a JSON object; undefined for other values. */
-export function jsonObjectIn(text: string): JsonObject | undefined {
-  const value = jsonIn(text);
+/** Parses the text of a JSON object; undefined for other values and where `parseJson` returns undefined. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
   return isJsonObject(value) ? value : undefined;
 }

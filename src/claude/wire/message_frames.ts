@@ -1,97 +1,94 @@
 import type { AnyFrame } from "./any_frame.ts";
 
-/**
- * One block of a message. Which fields it has depends on its type: `text`, `thinking`, `tool_use`, `tool_result`, and
- * others of the API.
- */
+/** One content block of a message, as in the Messages API. Its fields depend on its type. */
 export interface ContentBlock {
-  /** `text`, `thinking`, `tool_use`, `tool_result`, … */
+  /** `text`, `thinking`, `tool_use`, `tool_result`, `image`, or another type of the API. */
   readonly type: string;
-  /** Of `text`: the words. */
+  /** The text of a `text` block. */
   readonly text?: string;
-  /** Of `thinking`: the thoughts, which the API may leave empty. */
+  /** The text of a `thinking` block. The API may leave it empty. */
   readonly thinking?: string;
-  /** Of `tool_use`: the id of the call. */
+  /** The id of the call, in a `tool_use` block. */
   readonly id?: string;
-  /** Of `tool_use`: the tool, such as `Bash` or `mcp__server__tool`. */
+  /** The name of the tool in a `tool_use` block, such as `Bash` or `mcp__server__tool`. */
   readonly name?: string;
-  /** Of `tool_use`: what the tool is called with. */
+  /** The input of the tool, in a `tool_use` block. */
   readonly input?: unknown;
-  /** Of `tool_result`: the id of its call. */
+  /** The id of the call, in a `tool_result` block. */
   readonly tool_use_id?: string;
-  /** Of `tool_result`: a text or blocks. */
+  /** The output of the tool in a `tool_result` block: a text or blocks. */
   readonly content?: unknown;
-  /** Of `tool_result`: whether the tool failed or was refused. */
+  /** True in a `tool_result` block if the tool failed or was denied. */
   readonly is_error?: boolean;
-  /** What else the API gives. */
+  /** Further fields of the API. */
   readonly [field: string]: unknown;
 }
 
-/** What the model said, as the API gives it; each frame has one of its blocks. */
+/** A message of the model, as the API returns it. Claude Code prints one frame for each of its blocks. */
 export interface AssistantMessage {
-  /** The same for all blocks of an answer. */
+  /** The API's id of the message. All frames of one message have the same. */
   readonly id: string;
-  /** The model that answered; `<synthetic>` for what Claude Code itself says in its place, such as an API error. */
+  /** The model that answered, or `<synthetic>` if Claude Code wrote the message, as for an API error. */
   readonly model: string;
-  /** One block. */
+  /** A list with one block. */
   readonly content: readonly ContentBlock[];
-  /** Tokens of the request; those of the output are final, where `claude -p` gives the first count. */
+  /** The tokens of the request. The number of output tokens is final here; `claude -p` prints a preliminary one. */
   readonly usage?: unknown;
-  /** What else the API gives. */
+  /** Further fields of the API. */
   readonly [field: string]: unknown;
 }
 
-/** What the model is told. */
+/** A message to the model. */
 export interface UserMessage {
-  /** Always the user. */
+  /** Always `user`. */
   readonly role: "user";
-  /** A tool's result, or texts; one text alone where somebody typed a command. */
+  /** A tool result or text blocks. A string if a user typed a command. */
   readonly content: string | readonly ContentBlock[];
 }
 
-/** One block of an answer. */
+/** One block of an answer of the model. */
 export interface AssistantFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "assistant";
-  /** The block, and what the API says of its answer. */
+  /** The message with this block alone. */
   readonly message: AssistantMessage;
-  /** The call that started the subagent whose words these are; null for the session's own. */
+  /** The id of the call that started the subagent which wrote the block; null for the main conversation. */
   readonly parent_tool_use_id: string | null;
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** A class such as `rate_limit`, where an API error stands in the place of an answer. */
+  /** The class of an API error, such as `rate_limit`, if the message reports one. */
   readonly error?: string;
 }
 
-/** A tool's result, or what Claude Code told the model in the user's name. */
+/** A tool result, or a message that Claude Code sent to the model in the role of the user. */
 export interface UserFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "user";
-  /** What the model is told. */
+  /** The message. */
   readonly message: UserMessage;
-  /** The call that started the subagent that is told; null for the session itself. */
+  /** The id of the call that started the subagent which receives the message; null for the main conversation. */
   readonly parent_tool_use_id: string | null;
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** A tool's result in the tool's own form, such as `{ stdout, stderr, interrupted }` of Bash. */
+  /** The tool result in the tool's own form, such as `{ stdout, stderr, interrupted }` for Bash. */
   readonly tool_use_result?: unknown;
-  /** Whether Claude Code itself wrote it. */
+  /** True if Claude Code wrote the message. */
   readonly isSynthetic?: boolean;
-  /** Of what a typed command gives rise to: whether it is the command's output. */
+  /** True for the output of a slash command. */
   readonly isReplay?: boolean;
 }
 
-/** A piece of an answer as it is written, as the API streams it; with `--include-partial-messages`. */
+/** An event of the API's stream while an answer is generated. Printed with `--include-partial-messages`. */
 export interface StreamEventFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "stream_event";
   /** The event: `message_start`, `content_block_start`, `content_block_delta`, … */
   readonly event: StreamEvent;
-  /** Always null: nothing is streamed of subagents. */
+  /** Always null: answers of subagents are not streamed. */
   readonly parent_tool_use_id: string | null;
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The answer's id, as `message_start` tells it; since 2.1.330. */
+  /** The API's id of the message, from its `message_start`. Since Claude Code 2.1.330. */
   readonly api_message_id?: string;
 }
 
@@ -99,10 +96,10 @@ export interface StreamEventFrame extends AnyFrame {
 export interface StreamEvent {
   /** `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`. */
   readonly type: string;
-  /** Of events about a block: its place among those that are streamed. */
+  /** The index of the block, in events about a block. */
   readonly index?: number;
-  /** Of `content_block_delta`: such as `{ type: "text_delta", text }`. Of `message_delta`: why the model stopped. */
+  /** In `content_block_delta` the new content, such as `{ type: "text_delta", text }`; in `message_delta` the stop reason. */
   readonly delta?: Readonly<Record<string, unknown>>;
-  /** What else the API gives. */
+  /** Further fields of the API. */
   readonly [field: string]: unknown;
 }

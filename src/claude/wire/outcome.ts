@@ -1,27 +1,27 @@
 import { STOP_SIGNALS, type StopSignal } from "./stop_signal.ts";
 import { EXIT } from "../../cli_error.ts";
 
-/** How a turn ended, seen from outside. */
+/** How a turn ended. */
 export type Outcome =
   /** The answer is complete; an API error may be that answer. */
   | { readonly kind: "answered" }
-  /** A slash command was answered without the model; one that was carried out has a name. */
+  /** A slash command was answered without the model. `command` is its name if it was executed. */
   | { readonly kind: "local"; readonly text: string; readonly command?: string }
-  /** The StopFailure hook: `error` is its class, `text` its message. */
+  /** The StopFailure hook reported an API error: `error` is its class, `text` its message. */
   | { readonly kind: "failed"; readonly error: string; readonly text: string }
-  /** The turn was stopped after as many requests to the model as were allowed. */
+  /** The turn reached the limit of requests to the model. */
   | { readonly kind: "error_max_turns"; readonly turns: number; readonly message: string }
-  /** The conversation has cost as much as it may, in US dollars. */
+  /** The conversation reached the limit of its cost. `usd` is the limit in US dollars. */
   | { readonly kind: "error_max_budget_usd"; readonly usd: number; readonly message: string }
-  /** The model has tried as often as it may to give a structured answer. */
+  /** The model gave no valid structured output in the allowed number of attempts. */
   | { readonly kind: "error_max_structured_output_retries"; readonly message: string }
-  /** The caller stopped the turn, and nothing else. */
+  /** The caller stopped the turn, and the conversation continues. */
   | { readonly kind: "error_during_execution"; readonly message: string }
-  /** What the caller sent could not be understood. */
+  /** The caller's input could not be parsed. */
   | { readonly kind: "bad_input"; readonly message: string }
-  /** Claude Code said why it begins nothing, as `claude -p` does, and ended. */
+  /** Claude Code refused to start, with a reason that `claude -p` prints as well, and ended. */
   | { readonly kind: "refused"; readonly message: string }
-  /** A limit ran out: the wall clock, or the one for a stage of the run. */
+  /** A time limit expired: that of the run, or that of a stage of it. */
   | {
     readonly kind:
       | "timeout"
@@ -37,16 +37,16 @@ export type Outcome =
     readonly signal: StopSignal;
     readonly message: string;
   }
-  /** This program or its surroundings failed. */
+  /** This program or its environment failed. */
   | { readonly kind: "internal_error"; readonly message: string }
-  /** The assistant gave no answer that could be read. */
+  /** The turn ended without an answer. */
   | { readonly kind: "assistant_error"; readonly message: string };
 
 /**
- * The exit code for an outcome: 0 for an answer, 1 if the assistant or the API failed, 2 if this
- * program or its surroundings did, 124 when the run or its silence took too long, 128 + the number of a signal.
+ * Returns the exit code of an outcome: 0 for an answer, 1 if the assistant or the API failed, 2 if this program or its
+ * environment failed, 124 for `timeout` and `idle_timeout`, and 128 + the number of a signal.
  *
- * @param apiError whether the answer is an API error, which the transcript tells
+ * @param apiError true if the transcript marks the answer as an API error
  */
 export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
   switch (outcome.kind) {

@@ -5,7 +5,7 @@ import type { StreamEventFrame } from "./message_frames.ts";
 /** The values of `--output-format`. */
 export type OutputFormat = "text" | "json" | "stream-json";
 
-/** How a run is printed. */
+/** The output format of a run. */
 export interface OutputKind {
   readonly format: OutputFormat;
   /** With `json`, an array of all frames instead of the result alone. */
@@ -14,29 +14,29 @@ export interface OutputKind {
 
 /** Prints a run on stdout in one of the formats. */
 export interface OutputWriter {
-  /** Takes a frame as it happens, each turn's result included. */
+  /** Receives each frame in order, results included. */
   readonly frame: (frame: Frame) => void;
-  /** Prints what the format keeps for the end: without it a run in json has no output. */
+  /** Prints the output that the format defers to the end of the run: all output of `json`. */
   readonly end: () => void;
 }
 
-/** How to print. */
+/** Options of an output writer. */
 export interface OutputOptions {
   /** With `json`, an array of all frames instead of the result alone. */
   readonly verbose: boolean;
-  /** Writes all of a text before it returns. */
+  /** Writes or buffers a text. It must not drop any part of it. */
   readonly write: (text: string) => void;
-  /** With `text`, whether answers appear as they are written, and what to do when more has appeared than the answer. */
+  /** With `text`: prints answers while the model writes them. */
   readonly stream?: Omit<TextStreamOptions, "write">;
 }
 
 /**
  * Creates the writer for a format.
  *
- * - `text` prints the answer, or the sentence of an API error, and a newline if it ends without; at the limit of
- *   turns a sentence without one. A turn that is cut short prints its text so far. Other failures of this program print
- *   nothing: they are reported on stderr. Of several turns all are printed as they end, with an empty line in between.
- * - `json` prints one line at the end: the last result, or with `verbose` the array of the frames, without those about
+ * - `text` prints the answer or the message of an API error, with a newline at its end. If a limit of the turn is reached,
+ *   it prints a sentence without a newline. If a turn is cut short, it prints the text before that. Other failures of this
+ *   program appear on stderr only. An empty line separates the turns of a conversation.
+ * - `json` prints one line at the end: the last result, or with `verbose` the array of all frames, without those about
  *   tasks, denials and hooks.
  * - `stream-json` prints each frame at once, on a line of its own.
  */
@@ -62,7 +62,7 @@ function textWriter({ write, stream }: OutputOptions): OutputWriter {
       }
       const text = textOf(frame);
       if (text === undefined) {
-        live.cut(textSoFar(frame));
+        live.cut(partialText(frame));
       } else {
         live.complete(text);
         live.separate("\n");
@@ -72,21 +72,21 @@ function textWriter({ write, stream }: OutputOptions): OutputWriter {
   };
 }
 
-/** How a turn ends that is cut short: what the model has said by then is printed. */
-const CUT_SHORT: readonly unknown[] = ["timeout", "idle_timeout", "interrupted"];
+/** Subtypes of turns that were cut short: their partial text is printed. */
+const CUT_SHORT_SUBTYPES: readonly unknown[] = ["timeout", "idle_timeout", "interrupted"];
 
-function textSoFar({ subtype, result }: Frame): string | undefined {
-  return CUT_SHORT.includes(subtype) && typeof result === "string" ? result : undefined;
+function partialText({ subtype, result }: Frame): string | undefined {
+  return CUT_SHORT_SUBTYPES.includes(subtype) && typeof result === "string" ? result : undefined;
 }
 
-/** What a frame says in text; only results of `claude -p` itself do. */
+/** Returns the output of a result in the text format; undefined for the subtypes of this program. */
 function textOf(frame: Frame): string | undefined {
   if (frame.type !== "result") return undefined;
   switch (frame.subtype) {
     case "success":
       return `${frame.result}`.replace(/\n?$/u, "\n");
     case "error_during_execution":
-      // What had nothing to go on with has no reason of an end, and is told on stderr alone.
+      // A run that found no session to resume has no `terminal_reason`, and its error is on stderr only.
       return frame["terminal_reason"] === undefined ? undefined : "Execution error";
     case "error_max_turns":
       return `Error: Reached max turns (${limitIn(frame)})`;
@@ -101,7 +101,7 @@ function textOf(frame: Frame): string | undefined {
   }
 }
 
-/** The limit that a turn was stopped at, as its result names it. */
+/** Reads the number of a limit from the error of a result: `Reached maximum number of turns (2)`. */
 function limitIn({ errors }: Frame): string | undefined {
   const [error] = Array.isArray(errors) ? errors : [];
   return /\(\$?(.+)\)/u.exec(`${error}`)?.[1];
@@ -115,94 +115,95 @@ function resultWriter(write: OutputOptions["write"]): OutputWriter {
     },
     end: () => {
       if (last === undefined) return;
-      write(`${jsonLine(alone(last))}\n`);
+      write(`${jsonLine(dropStreamJsonFields(last))}\n`);
     },
   };
 }
 
-/** What `claude -p` tells as it happens and leaves out of the array. */
-const PASSING = /^(task_.*|background_tasks_changed|permission_denied|hook_.*|notification)$/u;
+/** Subtypes of system frames that `claude -p` prints in stream-json but omits from the array of verbose json. */
+const OMITTED_SUBTYPES =
+  /^(task_.*|background_tasks_changed|permission_denied|hook_.*|notification)$/u;
 
 function arrayWriter(write: OutputOptions["write"]): OutputWriter {
-  // Kept as text: frames can be large, and their strings are needed once.
+  // Stored as text, because frames can be large.
   const lines: string[] = [];
   return {
     frame: (frame) => {
-      if (frame.type !== "system" || !PASSING.test(`${frame["subtype"]}`)) {
-        lines.push(jsonLine(alone(frame)));
+      if (frame.type !== "system" || !OMITTED_SUBTYPES.test(`${frame["subtype"]}`)) {
+        lines.push(jsonLine(dropStreamJsonFields(frame)));
       }
     },
     end: () => write(`[${lines.join(",")}]\n`),
   };
 }
 
-/** What is new since another result is told in stream-json only. */
-function alone({ model_usage_since_last_result: _, ...frame }: Frame): Frame {
+/** Removes the fields that `claude -p` prints in stream-json only. */
+function dropStreamJsonFields({ model_usage_since_last_result: _, ...frame }: Frame): Frame {
   return frame as Frame;
 }
 
-/** How text is written that appears before it is known whether it belongs to the answer. */
+/** How live text is printed. */
 interface TextStreamOptions {
   readonly write: (text: string) => void;
-  /** Called once if more has appeared than what the text format prints. */
+  /** Called once, when text is printed that does not belong to an answer. */
   readonly onRemark?: () => void;
 }
 
-/** Writes answers as they are written. */
+/** Prints an answer while the model writes it. */
 interface TextStream {
-  /** Takes a frame that is no result. */
+  /** Receives a frame that is no result. */
   readonly follow: (frame: Frame) => void;
-  /** Completes what has appeared to the text of a result. */
+  /** Prints the rest of a result's text. */
   readonly complete: (text: string) => void;
-  /** Completes what has appeared to the text so far of a turn that failed, and ends its line. */
-  readonly cut: (textSoFar?: string) => void;
-  /** Puts something before whatever appears next. */
+  /** Prints the rest of the partial text of a turn that was cut short, and ends its line. */
+  readonly cut: (partial?: string) => void;
+  /** Prints a separator before the next text. */
   readonly separate: (separator: string) => void;
 }
 
 /**
- * Follows the texts of a turn. What Claude says before it calls a tool is no part of the answer, and nobody knows
- * whether a call will follow: so the first line of a text waits until a second one has begun, and remarks of one line
- * never appear. Longer ones do, with an empty line after them.
+ * Prints the texts of a turn while they arrive. A text before a tool call is a remark and does not belong to the answer, but
+ * a call can follow every text. So the first line of a text is buffered until the second line begins: remarks of one line
+ * are never printed. Longer remarks are printed, with an empty line after them.
  */
 function textStream({ write, onRemark = () => {} }: TextStreamOptions): TextStream {
-  /** What of the present text has appeared, and what of it waits. */
-  let shown = "";
-  let waiting = "";
-  /** The last remark of the turn that has appeared. */
-  let left = "";
+  /** The printed and the buffered part of the current text block. */
+  let printed = "";
+  let buffered = "";
+  /** The last printed remark of the turn. */
+  let lastRemark = "";
   let separator = "";
-  let remarked = false;
-  const show = (text: string) => {
+  let hasReportedRemark = false;
+  const print = (text: string) => {
     write(separator + text);
     separator = "";
   };
   const reportRemark = () => {
-    if (!remarked) onRemark();
-    remarked = true;
+    if (!hasReportedRemark) onRemark();
+    hasReportedRemark = true;
   };
-  const leave = () => {
-    if (shown !== "") {
-      separator = shown.endsWith("\n") ? "\n" : "\n\n";
-      left = shown;
+  const endBlock = () => {
+    if (printed !== "") {
+      separator = printed.endsWith("\n") ? "\n" : "\n\n";
+      lastRemark = printed;
       reportRemark();
     }
-    shown = "";
-    waiting = "";
+    printed = "";
+    buffered = "";
   };
   const reset = () => {
-    shown = "";
-    waiting = "";
-    left = "";
+    printed = "";
+    buffered = "";
+    lastRemark = "";
   };
-  /** Returns what of a result's text has not appeared yet. */
+  /** Returns the part of a result's text that is not printed yet. */
   const restOf = (text: string): string => {
-    if (text.startsWith(shown)) return text.slice(shown.length);
-    // Two texts of one answer may be one block of the stream, and the result is the last of them.
+    if (text.startsWith(printed)) return text.slice(printed.length);
+    // One block of the stream can contain two texts of an answer. The result is the last one.
     const unended = text.replace(/\n$/u, "");
-    const ending = [text, unended].find((each) => each !== "" && shown.endsWith(each));
+    const ending = [text, unended].find((each) => each !== "" && printed.endsWith(each));
     if (ending === undefined) {
-      leave();
+      endBlock();
       return text;
     }
     reportRemark();
@@ -212,25 +213,25 @@ function textStream({ write, onRemark = () => {} }: TextStreamOptions): TextStre
     follow: (frame) => {
       if (frame.type !== "stream_event") return;
       const { event } = frame as StreamEventFrame;
-      if (event.type === "content_block_start") leave();
+      if (event.type === "content_block_start") endBlock();
       const text = event.delta?.["text"];
       if (typeof text !== "string") return;
-      waiting += text;
-      if (shown === "" && !/\n[^]/u.test(waiting.trimStart())) return;
-      show(waiting);
-      shown += waiting;
-      waiting = "";
+      buffered += text;
+      if (printed === "" && !/\n[^]/u.test(buffered.trimStart())) return;
+      print(buffered);
+      printed += buffered;
+      buffered = "";
     },
     complete: (text) => {
       const rest = restOf(text);
-      if (rest !== "") show(rest);
+      if (rest !== "") print(rest);
       reset();
     },
-    cut: (textSoFar = "") => {
-      const last = shown || left;
-      const hasAppeared = last.endsWith(textSoFar);
-      if (!hasAppeared) show(restOf(textSoFar));
-      const end = hasAppeared ? last : textSoFar;
+    cut: (partial = "") => {
+      const last = printed || lastRemark;
+      const isPrinted = last.endsWith(partial);
+      if (!isPrinted) print(restOf(partial));
+      const end = isPrinted ? last : partial;
       if (end !== "" && !end.endsWith("\n")) write("\n");
       reset();
     },

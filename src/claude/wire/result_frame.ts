@@ -2,21 +2,24 @@ import type { AnyFrame } from "./any_frame.ts";
 import type { ClaudeLimits } from "./claude_limits.ts";
 
 /**
- * How a turn ended without an answer; `claude -p` itself knows only `error_max_turns`, `error_max_budget_usd` and
- * `error_during_execution`.
+ * Why a turn ended without an answer. `claude -p` has the subtypes that begin with `error_`; the others are those of this
+ * program.
  *
- * - `timeout`: `--timeout` ran out
- * - `start_timeout`: Claude Code was never ready for a prompt
- * - `delivery_timeout`: it was ready, but did not take the prompt
- * - `idle_timeout`: there was no sign of life for `--idle-timeout`
- * - `drain_timeout`: the turn ended, but nowhere stands with what answer
- * - `exit_timeout`: not even SIGKILL ended Claude Code
- * - `interrupted`: a signal, or nobody wanted the rest
- * - `internal_error`: this program or its surroundings failed
+ * - `error_max_turns`: the limit of requests to the model was reached
+ * - `error_max_budget_usd`: the limit of the cost was reached
+ * - `error_max_structured_output_retries`: the model gave no valid structured output in the allowed number of attempts
+ * - `error_during_execution`: the caller stopped the turn
+ * - `timeout`: `--timeout` expired
+ * - `start_timeout`: Claude Code was not ready for a prompt in time
+ * - `delivery_timeout`: Claude Code was ready, but did not accept the prompt in time
+ * - `idle_timeout`: Claude Code showed no activity for `--idle-timeout`
+ * - `drain_timeout`: the turn ended, but the transcript did not contain its answer in time
+ * - `exit_timeout`: Claude Code did not end, not even after SIGKILL
+ * - `interrupted`: this program received a signal, or the reader closed the output
+ * - `internal_error`: this program or its environment failed
  * - `assistant_error`: the turn ended without an answer
- * - `error_during_execution`: the caller stopped the turn, as `claude -p` names it
- * - `bad_input`: what the caller sent could not be understood
- * - `refused`: Claude Code said why it begins nothing, and ended
+ * - `bad_input`: this program could not parse the caller's input
+ * - `refused`: Claude Code refused to start, with a reason, and ended
  */
 export type FailureSubtype =
   | "error_max_turns"
@@ -35,53 +38,53 @@ export type FailureSubtype =
   | "bad_input"
   | "refused";
 
-/** What a model was used for. */
+/** The tokens and the cost of one model. */
 export interface ModelUsage {
-  /** Tokens that were read and not cached. */
+  /** Input tokens that were not read from the cache. */
   readonly inputTokens?: number;
-  /** Tokens that were written. */
+  /** Output tokens. */
   readonly outputTokens?: number;
-  /** Tokens that were read from the cache. */
+  /** Input tokens that were read from the cache. */
   readonly cacheReadInputTokens?: number;
-  /** Tokens that went into the cache. */
+  /** Input tokens that were written to the cache. */
   readonly cacheCreationInputTokens?: number;
-  /** US dollars. */
+  /** The cost in US dollars. */
   readonly costUSD?: number;
-  /** What else Claude Code tells. */
+  /** Further fields of Claude Code. */
   readonly [field: string]: unknown;
 }
 
-/** The last line of a turn. */
+/** The last frame of a turn. */
 export interface ResultFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "result";
-  /** `success` also for an API error, as in `claude -p`; then `is_error` is true. */
+  /** `success` for an answer and, as in `claude -p`, for an API error, whose `is_error` is true. */
   readonly subtype: "success" | FailureSubtype;
-  /** Whether there is no answer, or one that tells an API error. */
+  /** True if the turn has no answer, or if the answer is an API error. */
   readonly is_error: boolean;
-  /** Requests to the model whose tools, if any, came back. */
+  /** The number of requests to the model whose tool calls, if any, returned. */
   readonly num_turns: number;
-  /** The id to go on with: `--resume`. */
+  /** The id of the session, for `--resume`. */
   readonly session_id: string;
-  /** The answer. A failure of our own has one only if there was some text. */
+  /** The answer. With a subtype of this program: the text before the failure, if there was one. */
   readonly result?: string;
-  /** One sentence each; present for failures of our own. */
+  /** The reasons of the failure, one sentence each. */
   readonly errors?: readonly string[];
   /** The HTTP status of an API error; null without one. */
   readonly api_error_status?: number | null;
   /** Milliseconds from the prompt to the answer. */
   readonly duration_ms?: number;
-  /** Milliseconds of it that the API took. */
+  /** Milliseconds of `duration_ms` that requests to the API took. */
   readonly duration_api_ms?: number;
   /** Why the model stopped: `end_turn`, `max_tokens`, `refusal`, … */
   readonly stop_reason?: string | null;
-  /** US dollars, for the whole run so far; missing where Claude Code did not tell. */
+  /** The cost of the run up to this turn, in US dollars. Absent if Claude Code reported no cost. */
   readonly total_cost_usd?: number;
-  /** Tokens of the turn, in the fields of the API. */
+  /** The tokens of the turn, in the fields of the API. */
   readonly usage?: Readonly<Record<string, unknown>>;
-  /** What each model was used for in the whole run so far. */
+  /** The tokens and the cost of each model in the run up to this turn. */
   readonly modelUsage?: Readonly<Record<string, ModelUsage>>;
-  /** The calls that were refused. */
+  /** The tool calls that were denied. */
   readonly permission_denials?: readonly {
     readonly tool_name: string;
     readonly tool_use_id: string;
@@ -89,8 +92,8 @@ export interface ResultFrame extends AnyFrame {
   }[];
   /** `completed`, `max_turns`, `aborted_streaming`, `aborted_tools`, … */
   readonly terminal_reason?: string;
-  /** The version of the Claude Code that was driven. `claude -p` has no such field. */
+  /** The version of Claude Code that answered. `claude -p` has no such field. */
   readonly claude_version: string;
-  /** What is left of limits; missing where Claude Code told nothing of them. `claude -p` has no such field. */
+  /** The account's limits and the context. Absent if Claude Code reported none. `claude -p` has no such field. */
   readonly claude_limits?: ClaudeLimits;
 }

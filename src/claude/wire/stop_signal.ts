@@ -1,10 +1,9 @@
 /**
- * The signals that end a run with a result, and their numbers on x86_64 Linux (signal(7)): every one that ends a program
- * and that a program may outlive. SIGQUIT is not among them, because it ends a run without a result; SIGPIPE says that
- * nobody reads the output any more.
+ * The signals that end a run with a result, and their numbers on x86_64 Linux (signal(7)). SIGPIPE means that the reader
+ * closed the output.
  *
- * After SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV and SIGSYS a program cannot go on where it was, and Deno listens to no
- * real-time signal: to a run these are what SIGKILL is.
+ * Other signals end a run without a result. SIGQUIT does so on purpose. A program cannot continue after SIGILL, SIGTRAP,
+ * SIGBUS, SIGFPE, SIGSEGV or SIGSYS, and Deno cannot listen to real-time signals.
  */
 export const STOP_SIGNALS = {
   SIGHUP: 1,

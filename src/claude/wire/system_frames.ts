@@ -8,268 +8,271 @@ import type {
   TaskUpdatedFrame,
 } from "./task_frames.ts";
 
-/** The first line of a turn: what the session is like. What Claude Code does not tell is empty or missing. */
+/** The first frame of a turn: the configuration of the session. Unknown fields are empty or absent. */
 export interface InitFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "init";
-  /** The id to go on with: `--resume`. */
+  /** The id of the session, for `--resume`. */
   readonly session_id: string;
   /** The working directory. */
   readonly cwd?: string;
-  /** The model, as it is called on the command line: `claude-opus-4-8[1m]`. */
+  /** The model in the form of the `--model` flag: `claude-opus-4-8[1m]`. */
   readonly model?: string;
-  /** `default`, `acceptEdits`, `plan`, … */
+  /** The permission mode: `default`, `acceptEdits`, `plan`, … */
   readonly permissionMode?: string;
-  /** The tools on offer; empty before Claude Code 2.1.330. */
+  /** The tools that the model can call. Empty before Claude Code 2.1.330. */
   readonly tools?: readonly string[];
-  /** The MCP servers by name, and whether they are connected. */
+  /** The name of each MCP server, and its status, such as `connected`. */
   readonly mcp_servers?: readonly { readonly name: string; readonly status: string }[];
-  /** The agents by name. */
+  /** The names of the agents. */
   readonly agents?: readonly string[];
-  /** The skills by name. */
+  /** The names of the skills. */
   readonly skills?: readonly string[];
-  /** `ANTHROPIC_API_KEY` or `apiKeyHelper`; `none` for every kind of token. */
+  /** Where the API key comes from: `ANTHROPIC_API_KEY` or `apiKeyHelper`. `none` for a login or token. */
   readonly apiKeySource?: string;
   /** The version of Claude Code. */
   readonly claude_code_version?: string;
 }
 
-/** What the session is at, for whoever set `CLAUDE_CODE_SDK_READS_SESSION_STATE=1`; since Claude Code 2.1.330. */
+/** The state of the session. Printed if `CLAUDE_CODE_SDK_READS_SESSION_STATE=1`, since Claude Code 2.1.330. */
 export interface SessionStateFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "session_state_changed";
-  /** Whether it works, waits for a permission, or for the next message. */
+  /** `running` during a turn, `requires_action` during a permission request, `idle` between turns. */
   readonly state: "running" | "requires_action" | "idle";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
 }
 
-/** A request to the API failed and is made again. */
+/** A request to the API failed. Claude Code repeats it after a delay. */
 export interface ApiRetryFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "api_retry";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
   /** The number of the request that failed, from 1. */
   readonly attempt: number;
-  /** How many more than the first request there may be. */
+  /** The largest number of repetitions. */
   readonly max_retries: number;
-  /** Milliseconds until the next request, in whole seconds. */
+  /** The delay before the next request in milliseconds, rounded to whole seconds. */
   readonly retry_delay_ms: number;
-  /** The HTTP status; null when there was no response. */
+  /** The HTTP status; null without a response. */
   readonly error_status: number | null;
-  /** A class: `overloaded`, `rate_limit`, `authentication_failed`, `server_error`, `unknown`. */
+  /** The class of the error: `overloaded`, `rate_limit`, `authentication_failed`, `server_error` or `unknown`. */
   readonly error: string;
 }
 
-/** A call of a tool was refused, because nobody can be asked or a rule says so. */
+/** A tool call was denied by a rule, or because no user can answer the permission request. */
 export interface PermissionDeniedFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "permission_denied";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The tool. */
+  /** The name of the tool. */
   readonly tool_name: string;
   /** The id of the call. */
   readonly tool_use_id: string;
-  /** The subagent that made the call; absent for the model itself. */
+  /** The id of the subagent that made the call; absent for the main conversation. */
   readonly agent_id?: string;
-  /** What decided it, where that is known: `rule`, `mode`, … */
+  /** What caused the decision: `rule`, `mode`, … Absent if it is not known. */
   readonly decision_reason_type?: string;
-  /** What the model was told. */
+  /** The tool result that the model received. */
   readonly message?: unknown;
 }
 
-/** A remark of Claude Code; since 2.1.330. */
+/** A message of Claude Code to the user. Since 2.1.330. */
 export interface InformationalFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "informational";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The remark. */
+  /** The text of the message. */
   readonly content?: string;
-  /** Such as `notice`. */
+  /** The level of the message, such as `notice`. */
   readonly level?: string;
 }
 
-/** What Claude Code is at: it asks the model, compacts the conversation, or has done so. */
+/** Claude Code sends a request to the model, or it begins or ends a compaction of the conversation. */
 export interface StatusFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "status";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** `compacting`, and null once that is over; with `--include-partial-messages` also `requesting`. */
+  /** `compacting`, and null at its end. With `--include-partial-messages` also `requesting`. */
   readonly status: string | null;
-  /** What came of it. */
+  /** The result of the compaction. */
   readonly compact_result?: "success" | "failed";
-  /** Why it failed, such as `too_few_groups`. */
+  /** Why the compaction failed, such as `too_few_groups`. */
   readonly compact_error?: string;
 }
 
-/** The conversation before it has been compacted: a summary stands in its place. */
+/** Claude Code compacted the conversation: a summary replaces the messages before this frame. */
 export interface CompactBoundaryFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "compact_boundary";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** Its sizes before and after in tokens, and what is left as it was. */
+  /** What started the compaction, and the sizes of the conversation before and after it in tokens. */
   readonly compact_metadata: {
     readonly trigger?: "auto" | "manual";
     readonly pre_tokens?: number;
     readonly post_tokens?: number;
     readonly [field: string]: unknown;
   };
-  /** The last line before it; since 2.1.330. */
+  /** The id of the last message before it. Since Claude Code 2.1.330. */
   readonly logical_parent_uuid?: string;
 }
 
-/** That another model answers from here on, because the one that was asked cannot: `--fallback-model`. */
+/** Another model answers from now on, because the requested one is not available: `--fallback-model`. */
 export interface ModelFallbackFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "model_fallback";
-  /** Why, such as `overloaded`. */
+  /** The reason, such as `overloaded`. */
   readonly trigger?: unknown;
-  /** The model that was asked. */
+  /** The requested model. */
   readonly original_model?: unknown;
-  /** The one in its place. */
+  /** The model that replaces it. */
   readonly fallback_model?: unknown;
-  /** The same as a sentence. */
+  /** A message to the user about it. */
   readonly content?: unknown;
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
 }
 
-/** The model refused to go on. */
+/** The model refused to continue. */
 export interface ModelRefusalFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "model_refusal_no_fallback";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
   /** The model that refused. */
   readonly original_model?: string;
-  /** The API's class of the refusal, and its words. */
+  /** The API's category of the refusal. */
   readonly api_refusal_category?: string | null;
-  /** What the API says of it. */
+  /** The API's explanation of the refusal. */
   readonly api_refusal_explanation?: string | null;
 }
 
-/** A hook runs; with `--include-hook-events`, and for SessionStart in any case. It is told when the hook has ended. */
+/**
+ * A hook began. Printed for SessionStart hooks, and for all hooks with `--include-hook-events`. This program prints it when
+ * the hook has ended.
+ */
 export interface HookStartedFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "hook_started";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** What belongs together. */
+  /** The id of this execution: its `hook_response` has the same. */
   readonly hook_id: string;
-  /** The event and what it was for, such as `PreToolUse:Bash`. */
+  /** The event and what it matched, such as `PreToolUse:Bash`. */
   readonly hook_name: string;
-  /** Such as `PreToolUse`. */
+  /** The event, such as `PreToolUse`. */
   readonly hook_event: string;
 }
 
-/** A hook has ended. */
+/** A hook ended. */
 export interface HookResponseFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "hook_response";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The same as when it began. */
+  /** The id of its `hook_started`. */
   readonly hook_id: string;
-  /** The event and what it was for. */
+  /** The event and what it matched, such as `PreToolUse:Bash`. */
   readonly hook_name: string;
-  /** Such as `PreToolUse`. */
+  /** The event, such as `PreToolUse`. */
   readonly hook_event: string;
-  /** What it wrote: stdout, and then stderr. */
+  /** The output of the hook: its stdout, then its stderr. */
   readonly output: string;
-  /** What it wrote to stdout. */
+  /** The stdout of the hook. */
   readonly stdout: string;
-  /** What it wrote to stderr. */
+  /** The stderr of the hook. */
   readonly stderr: string;
-  /** Its exit code; of an HTTP hook the status. */
+  /** The exit code of the hook; the HTTP status for an HTTP hook. */
   readonly exit_code: number;
-  /** What came of it. */
+  /** Whether the hook succeeded, failed or was cancelled. */
   readonly outcome: "success" | "error" | "cancelled";
 }
 
-/** Something that Claude Code shows to its user in passing, such as that a Stop hook has failed. */
+/** A short notification of Claude Code to the user, such as that a Stop hook failed. */
 export interface NotificationFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "notification";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** What it is about: `stop-hook-error`. */
+  /** The kind of notification, such as `stop-hook-error`. */
   readonly key: string;
-  /** The words. */
+  /** The text of the notification. */
   readonly text: string;
-  /** Such as `immediate`. */
+  /** The priority, such as `immediate`. */
   readonly priority?: string;
 }
 
-/** The session has another title: a command has given it one. */
+/** A command changed the title of the session. */
 export interface SessionTitleFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "session_title_changed";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The title. */
+  /** The new title. */
   readonly title: string;
 }
 
-/** There are other commands than before: one has loaded them anew. */
+/** The list of slash commands changed, because a command reloaded it. */
 export interface CommandsFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "commands_changed";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** Those that there are, each with its name and a description. */
+  /** All commands now, each with a name and a description. */
   readonly commands: readonly unknown[];
 }
 
-/** How much has been thought in the block of thoughts under way, an estimate. */
+/** An estimate of the tokens in the `thinking` block that the model is writing. */
 export interface ThinkingTokensFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "thinking_tokens";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** In the block so far. */
+  /** The tokens of the block until now. */
   readonly estimated_tokens: number;
-  /** Since the frame before. */
+  /** The tokens since the previous frame of this subtype. */
   readonly estimated_tokens_delta: number;
-  /** The message that the model thinks about, if its sender gave it an id. */
+  /** The id that the caller gave to the message, if it gave one. */
   readonly user_message_uuid?: string;
 }
 
-/** What is neither said by the model nor told to it. */
+/** A frame that is no message of a conversation. */
 export type SystemFrame =
   | SessionStateFrame
   | ApiRetryFrame

@@ -1,92 +1,92 @@
 import type { AnyFrame } from "./any_frame.ts";
 
-/** A task has begun: a subagent, or a shell in the background. */
+/** A task began: a subagent or a shell in the background. */
 export interface TaskStartedFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "task_started";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The task. */
+  /** The id of the task. */
   readonly task_id: string;
   /** The id of the call that started it. */
   readonly tool_use_id?: string;
   /** `local_agent` or `local_bash`. */
   readonly task_type: string;
-  /** What it is about, in the model's words. */
+  /** The model's description of the task. */
   readonly description: string;
-  /** The kind of subagent. */
+  /** The type of the subagent. */
   readonly subagent_type?: string;
-  /** The prompt of a subagent. */
+  /** The prompt of the subagent. */
   readonly prompt?: string;
 }
 
-/** A subagent makes a call. */
+/** A subagent makes a tool call. */
 export interface TaskProgressFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "task_progress";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The task. */
+  /** The id of the task. */
   readonly task_id: string;
   /** The id of the call that started it. */
   readonly tool_use_id?: string;
-  /** What the call does. */
+  /** A description of the tool call. */
   readonly description: string;
-  /** The kind of subagent. */
+  /** The type of the subagent. */
   readonly subagent_type?: string;
-  /** What it has taken so far: tokens of its last request, calls, and milliseconds. */
+  /** The tokens of the subagent's last request, and its tool calls and milliseconds until now. */
   readonly usage: {
     readonly total_tokens: number;
     readonly tool_uses: number;
     readonly duration_ms: number;
   };
-  /** The tool that is called. */
+  /** The name of the called tool. */
   readonly last_tool_name?: string;
 }
 
-/** A task has ended, or goes on in another way. */
+/** The status of a task changed. */
 export interface TaskUpdatedFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "task_updated";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The task. */
+  /** The id of the task. */
   readonly task_id: string;
-  /** What changed; `end_time` is in milliseconds since the epoch. */
+  /** The changed fields. `end_time` is in milliseconds since the epoch. */
   readonly patch: { readonly status: string; readonly end_time?: number };
 }
 
-/** What came of a task. */
+/** The result of a task. */
 export interface TaskNotificationFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "task_notification";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** The task. */
+  /** The id of the task. */
   readonly task_id: string;
   /** `completed`, `failed` or `stopped`. */
   readonly status: string;
-  /** What it was about, or since 2.1.330 the last words of a subagent. */
+  /** The description of the task. Since Claude Code 2.1.330: the last text of a subagent. */
   readonly summary?: string;
 }
 
-/** The tasks that go on in the background; since 2.1.330. */
+/** The list of tasks in the background changed. Since Claude Code 2.1.330. */
 export interface BackgroundTasksFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "background_tasks_changed";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
-  /** All of them. */
+  /** All tasks that are running in the background. */
   readonly tasks: readonly {
     readonly task_id: string;
     readonly task_type: string;
@@ -95,22 +95,22 @@ export interface BackgroundTasksFrame extends AnyFrame {
 }
 
 /**
- * A piece of what a call of Bash writes while it runs; with `--shell-output`, which `claude -p` does not have. The texts
- * of a call, joined, are all that it wrote. Its last frame, and no other, has an empty text.
+ * A piece of the output of a running Bash call. Printed with `--shell-output`, which `claude -p` does not have. The joined
+ * texts of a call are its complete output. Only the last frame of a call has an empty text.
  */
 export interface ShellOutputFrame extends AnyFrame {
-  /** What kind of frame it is. */
+  /** The type of the frame. */
   readonly type: "system";
-  /** Which one of its kind. */
+  /** The subtype of the system frame. */
   readonly subtype: "shell_output_delta";
-  /** The session. */
+  /** The id of the session. */
   readonly session_id: string;
   /** The id of the call. */
   readonly tool_use_id: string;
-  /** The id that Claude Code gave the shell; null for a call whose shell was not seen, or that ran none. */
+  /** Claude Code's id of the shell; null if the call ran no shell, or this program did not see it. */
   readonly task_id: string | null;
-  /** `output`: stdout and stderr as one; with `--shell-output=split` also either of them. */
+  /** `output` for stdout and stderr together. With `--shell-output=split` also `stdout` and `stderr`. */
   readonly stream: "output" | "stdout" | "stderr";
-  /** What was written, a part of a line or several lines; what is no UTF-8 is U+FFFD. */
+  /** A part of a line, or several lines. U+FFFD replaces bytes that are not UTF-8. */
   readonly text: string;
 }

@@ -1,5 +1,5 @@
 import { type AgainOptions, type ComparedClaude, runCassetteAgain } from "./run_again.ts";
-import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { stopIgnoringSigchld } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -98,7 +98,7 @@ async function runCommand(
   },
 ): Promise<number> {
   signal.throwIfAborted();
-  heedChildren();
+  stopIgnoringSigchld();
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", 'exec /bin/sh -c "$1" >&2', "sh", command],
     cwd,

@@ -18,7 +18,7 @@ import { apiFolder, laterChildOf } from "../../recording/relay/exchange_folder.t
 import { startRelay } from "../../recording/relay/relay_server.ts";
 import { FIRST_PARTY, relayVariables } from "../../run/plan/api_variables.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import { askVersion, refuseOldVersion } from "../../claude/program/claude_version.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { fetchRelease, isVersion } from "../../claude/program/releases.ts";
@@ -132,7 +132,7 @@ export async function runCassetteAgain(
   using relay = startRelay({
     answer: async (request, gone) => {
       const isOfModel = MODEL_REQUEST.test(request.path);
-      if (isOfModel) requests.push(jsonObjectIn(new TextDecoder().decode(request.body)) ?? {});
+      if (isOfModel) requests.push(parseJsonObject(new TextDecoder().decode(request.body)) ?? {});
       const answer = await api.answer(request, gone);
       if (answer.status === 503 && isOfModel) misses++;
       return answer;

@@ -37,7 +37,7 @@ export async function performDelegated(
   const [stdin, stdout, stderr] = streams;
   const isTerminal = (fd: number) => fdStat(fd).kind === "terminal";
   using outlets = new Outlets({ stdout, stderr });
-  for (const outlet of outlets.all) outlet.hold();
+  for (const outlet of outlets.all) outlet.pause();
   run.gone.addEventListener("abort", () => {
     for (const outlet of outlets.all) outlet.abandon();
   });
@@ -46,7 +46,7 @@ export async function performDelegated(
   const commit = async () => {
     await run.commit();
     isCommitted = true;
-    for (const outlet of outlets.all) outlet.release();
+    for (const outlet of outlets.all) outlet.resume();
   };
   const invocation: Invocation = {
     env: () => env,

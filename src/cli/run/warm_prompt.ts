@@ -11,7 +11,7 @@ import { CommittedCaller } from "../../driver/inputs/deferring_callers.ts";
 import { ProgramCaller } from "../../driver/inputs/callers.ts";
 import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
-import { knownVersion } from "../../claude/program/claude_version.ts";
+import { cachedVersion } from "../../claude/program/claude_version.ts";
 import { folderOfRuns, listPlaces } from "../../sandbox/folder/run_places.ts";
 import type { TurnReport } from "../../run/perform_conversation.ts";
 import { LONGEST_SOCKET_PROMPT } from "../../run/facts/gate_prompt.ts";
@@ -49,7 +49,7 @@ export async function whyNotWarm(
   }
   if (!fitsSocketPaths(env)) return "the private folder's path may be too long for a socket";
   try {
-    const version = await knownVersion(findClaude({ named: order.claudeBinary, env, cwd }), env, {
+    const version = await cachedVersion(findClaude({ named: order.claudeBinary, env, cwd }), env, {
       cwd,
       trustsScripts: true,
     });

@@ -1,6 +1,6 @@
 import type { Cost, Spent } from "../../claude/transcript/cost.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
-import type { KnownLimits } from "../../claude/wire/claude_limits.ts";
+import type { StatusLineLimits } from "../../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlAnswer, ControlRequest } from "../../claude/wire/control.ts";
 import type { StopSignal } from "../../claude/wire/stop_signal.ts";
@@ -57,7 +57,7 @@ export type Input =
     | (Spent & {
       readonly type: "cost";
       /** What it says of limits by the way. */
-      readonly limits?: KnownLimits;
+      readonly limits?: StatusLineLimits;
       /** When the status line ran, in milliseconds since the epoch; absent where the file system does not tell. */
       readonly ranAt?: number;
     })

@@ -15,7 +15,7 @@ import { type KeptLines, noLines } from "./lines/kept_lines.ts";
 import type { Message } from "../control/message.ts";
 import type { ApiFault, SubagentLine } from "../control/input.ts";
 import type { Cost, Spent } from "../../claude/transcript/cost.ts";
-import type { KnownLimits } from "../../claude/wire/claude_limits.ts";
+import type { StatusLineLimits } from "../../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { FastMode } from "./frames/init_frame.ts";
 import type { Chain } from "../../chain.ts";
@@ -196,7 +196,7 @@ interface SpendingMemory {
   /** When it was known to cost as much as it may, in milliseconds since the epoch; undefined as long as it does not. */
   readonly overspentAt?: number | undefined;
   /** What the status line has told of limits last. */
-  readonly limits?: KnownLimits;
+  readonly limits?: StatusLineLimits;
 }
 
 /** What is known of the session itself, as it was told last. */

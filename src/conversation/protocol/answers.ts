@@ -1,5 +1,5 @@
 import { hasCapability } from "../../claude/versions/profiles.ts";
-import { type ControlResponse, givenId, type RequestId } from "../../claude/wire/control.ts";
+import { type ControlResponse, type RequestId, requestIdField } from "../../claude/wire/control.ts";
 import type { ControlStep } from "../control/control_step.ts";
 import type { Answer, CallDecision, Effect } from "../control/effect.ts";
 import type { HookPayload } from "../control/input.ts";
@@ -15,7 +15,10 @@ export function respond(
   request: RequestId,
   fields: Omit<Success, "subtype" | "request_id"> = {},
 ): Response {
-  return { type: "respond", response: { subtype: "success", ...givenId(request), ...fields } };
+  return {
+    type: "respond",
+    response: { subtype: "success", ...requestIdField(request), ...fields },
+  };
 }
 
 /** Answers a request of the caller's that was not carried out. */
@@ -23,7 +26,7 @@ export function refuse(
   request: RequestId,
   fields: Omit<Failure, "subtype" | "request_id">,
 ): Response {
-  return { type: "respond", response: { subtype: "error", ...givenId(request), ...fields } };
+  return { type: "respond", response: { subtype: "error", ...requestIdField(request), ...fields } };
 }
 
 /** The code of an error in answers, in versions that have such codes. */

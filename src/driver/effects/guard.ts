@@ -42,7 +42,7 @@ export class Guard implements Disposable {
         env: { LC_ALL: "C" },
         cwd: "/",
         stdin: this.#pipe.readFd,
-        ...(terminal === undefined ? {} : { held: [terminal.fd] }),
+        ...(terminal === undefined ? {} : { passedFds: [terminal.fd] }),
       });
     } catch (error) {
       this.#pipe[Symbol.dispose]();

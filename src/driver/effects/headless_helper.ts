@@ -1,5 +1,5 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
-import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { stopIgnoringSigchld } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import {
   copyTranscript,
@@ -297,7 +297,7 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   #start(plan: HelperPlan, further: readonly string[]): Deno.ChildProcess {
-    heedChildren();
+    stopIgnoringSigchld();
     const command = new Deno.Command(this.#options.binary, {
       args: [...plan.args, ...further],
       env: plan.env,

@@ -2,9 +2,9 @@ import type { Interest, Ready } from "../../../ffi/descriptors/poll.ts";
 import type { Message } from "../../conversation/control/message.ts";
 import {
   type CallerLine,
-  lineText,
+  formatCallerLine,
+  type ReadableLine,
   readCallerLine,
-  type SpokenLine,
 } from "../../claude/wire/caller_line.ts";
 import type { ControlAnswer, ControlRequest } from "../../claude/wire/control.ts";
 import { LibcError } from "../../../ffi/errno.ts";
@@ -211,7 +211,7 @@ export class ProgramCaller implements Caller {
   onArrival: (() => void) | undefined;
   onLine: ((line: string) => void) | undefined;
   readonly interests: readonly Interest[] = [];
-  readonly #words = new CallerQueue<SpokenLine>();
+  readonly #words = new CallerQueue<ReadableLine>();
   readonly #timeLeft: (() => number) | undefined;
 
   /** @param options.timeLeft what is left of the time for all that is said, in milliseconds; without it each turn has its own */
@@ -220,7 +220,7 @@ export class ProgramCaller implements Caller {
   }
 
   /** Says something; nothing is heard any more once it is closed. */
-  say(line: SpokenLine): void {
+  say(line: ReadableLine): void {
     this.#words.add(line);
     this.onArrival?.();
   }
@@ -255,7 +255,7 @@ export class ProgramCaller implements Caller {
   read(): void {}
 
   take(): readonly CallerInput[] {
-    const taken = this.#words.take((line) => this.onLine?.(lineText(line)));
+    const taken = this.#words.take((line) => this.onLine?.(formatCallerLine(line)));
     const timeLeftMs = this.#timeLeft?.();
     if (timeLeftMs === undefined) return taken;
     return taken.map((input) =>

@@ -182,7 +182,7 @@ export class ChildFolders implements Disposable {
   /** Whether something has happened in the folders since the last time. */
   hasChanged(ready: readonly Ready[]): boolean {
     if (!ready.some(({ fd }) => fd === this.#watch?.fd)) return false;
-    if (this.#watch?.heed()?.isGone !== false) this.#watched.clear();
+    if (this.#watch?.readChanges()?.isGone !== false) this.#watched.clear();
     return true;
   }
 

@@ -1,7 +1,7 @@
 import type { ParsedLine } from "./read/part_lines.ts";
 import { parseEvent, parseHeader } from "./read/read_cast.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
-import { isTooDeep, jsonLine, jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { isTooDeep, jsonLine, parseJsonObject } from "../../claude/wire/json_text.ts";
 import type { Screen } from "../../conversation/terminal/screen.ts";
 import { type BlankedParts, blankText } from "../redaction/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
@@ -52,7 +52,7 @@ export function scrubCast(
     // parseEvent() has checked that the line has three elements.
     const [time, written] = line.value as readonly [number, string];
     const event = (text: string) => lineOf(jsonLine([time, written, text]));
-    const value = code === "h" || code === "d" ? jsonObjectIn(data) : undefined;
+    const value = code === "h" || code === "d" ? parseJsonObject(data) : undefined;
     const blank = blanked.prompts || (blanked.answers && mayShowAnswers(value));
     switch (code) {
       case "o":

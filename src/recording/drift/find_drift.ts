@@ -1,6 +1,6 @@
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isPrintedField, type KnownClaude, requiredFields, shapeKey } from "./known_shapes.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import {
   SCANNER_START,
   scanTerminal,
@@ -78,11 +78,11 @@ export class RecordingExaminer {
         return tokens.flatMap((token) => checkProbe(token, this.#known));
       }
       case "h": {
-        const input = jsonObjectIn(data);
+        const input = parseJsonObject(data);
         return input === undefined ? [] : this.#input(input, at);
       }
       case "d": {
-        const ending = jsonObjectIn(data)?.ending;
+        const ending = parseJsonObject(data)?.ending;
         return isJsonObject(ending) && ending.kind === "dialog" && isScreen(ending.screen)
           ? checkFinalScreen(this.#dialog, ending.screen)
           : [];

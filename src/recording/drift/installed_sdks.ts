@@ -2,7 +2,7 @@ import { fileAt } from "../../../ffi/files/at_path.ts";
 import { tryReadText } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import { realPath, upFrom, wholePath } from "../../paths.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 
 /** An Agent SDK: for Python its interpreter, for TypeScript its declarations. */
 export type InstalledSdk =
@@ -55,7 +55,7 @@ export function findSdks(
 function typescriptIn(folder: string): InstalledSdk | undefined {
   const declarations = tryReadText(`${folder}/${DECLARATIONS}`, LARGEST);
   if (declarations === undefined) return undefined;
-  const { version } = jsonObjectIn(tryReadText(`${folder}/package.json`, LARGEST) ?? "") ?? {};
+  const { version } = parseJsonObject(tryReadText(`${folder}/package.json`, LARGEST) ?? "") ?? {};
   const shown = typeof version === "string" ? version.slice(0, 100) : "of an unknown version";
   return { kind: "typescript", name: `${PACKAGE} ${shown}`, declarations };
 }

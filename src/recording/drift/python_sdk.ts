@@ -1,8 +1,8 @@
 import { z } from "zod/mini";
-import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
+import { runToEnd } from "../../../ffi/processes/run_to_end.ts";
 import { CliError } from "../../cli_error.ts";
 import { type Drift, DRIFT_CHECKS, type DriftCheck, type Place } from "./findings.ts";
-import { jsonIn } from "../../claude/wire/json_text.ts";
+import { parseJson } from "../../claude/wire/json_text.ts";
 
 /** What the Agent SDK for Python does not know. */
 interface PythonVerdict {
@@ -50,7 +50,7 @@ export async function pythonVerdict(
   let output: Deno.CommandOutput;
   const tooLong = AbortSignal.timeout(limitMs);
   try {
-    output = await endOfProgram(python, {
+    output = await runToEnd(python, {
       args: ["-I", "-B", "-c", PYTHON_PROGRAM],
       cwd: "/",
       input: JSON.stringify(tapes),
@@ -63,7 +63,7 @@ export async function pythonVerdict(
       : (cause as Error).message;
     throw unusable(python, why, cause);
   }
-  const answer = answerSchema.safeParse(jsonIn(new TextDecoder().decode(output.stdout)));
+  const answer = answerSchema.safeParse(parseJson(new TextDecoder().decode(output.stdout)));
   if (!answer.success) {
     const last = new TextDecoder().decode(output.stderr).trim().split("\n").at(-1) ?? "";
     throw unusable(

@@ -1,6 +1,6 @@
 import type { Cassette, CastReader } from "../cassette/cassette_format.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import type { Drift } from "./findings.ts";
 import { kindOf } from "./pieces.ts";
 
@@ -73,7 +73,7 @@ type Prompts = Pick<RecordedPrompts, "prompts"> | { readonly why: string };
 
 function firstPrompt(cast: CastReader): Prompts {
   for (const { code, data } of cast.events) {
-    const input = code === "h" ? jsonObjectIn(data) : undefined;
+    const input = code === "h" ? parseJsonObject(data) : undefined;
     if (input?.type !== "message" || !isJsonObject(input.message)) continue;
     const { text, content } = input.message;
     if (typeof text === "string" && content === undefined) return { prompts: [text] };
@@ -86,7 +86,7 @@ function firstPrompt(cast: CastReader): Prompts {
 function callerPrompts(lines: readonly string[]): Prompts {
   const prompts: string[] = [];
   for (const line of lines) {
-    const sent = jsonObjectIn(line);
+    const sent = parseJsonObject(line);
     if (sent === undefined) return { why: "a line of its caller cannot be read" };
     const { type, request, message } = sent;
     // A repeated run initialises by itself.

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, jsonObjects } from "../../json_object.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import type { LoggedRequest } from "./messages_api.ts";
 import { runPrint } from "./run_print.ts";
 import { openScene, type Scene, type SceneOptions, type Subject } from "./subject.ts";
@@ -165,7 +165,7 @@ function statusOf(scene: Scene, { pid }: Interactive): string | undefined {
 
 /** The JSON objects in a file, one a line. */
 function objectsIn(path: string): readonly JsonObject[] {
-  return textOf(path).split("\n").map(jsonObjectIn).filter((each) => each !== undefined);
+  return textOf(path).split("\n").map(parseJsonObject).filter((each) => each !== undefined);
 }
 
 function textOf(path: string): string {

@@ -1,6 +1,6 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
 import type { JsonObject } from "../../json_object.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import type { LoggedRequest } from "./messages_api.ts";
 import { openScene, type Scene, type SceneOptions, type Subject } from "./subject.ts";
 
@@ -125,7 +125,7 @@ export async function runPrint(
     ...options,
     args: ["-p", ...format, ...options.args],
   });
-  const frames = run.stdout.split("\n").map(jsonObjectIn).filter((frame) => frame !== undefined);
+  const frames = run.stdout.split("\n").map(parseJsonObject).filter((frame) => frame !== undefined);
   return { ...run, frames, requests: place.requests.slice(before) };
 }
 
@@ -156,7 +156,7 @@ async function converse(
   );
   for await (const line of lines) {
     text += `${line}\n`;
-    const frame = jsonObjectIn(line);
+    const frame = parseJsonObject(line);
     if (frame !== undefined) answer(frame, caller);
   }
   caller.close();

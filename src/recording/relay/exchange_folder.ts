@@ -1,5 +1,5 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { leadsOut } from "../../../ffi/files/leads_out.ts";
+import { linksOutside } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { encodePieces, type Exchange, parseExchange, parseUnfinished } from "./exchange.ts";
 import { entryAt, fileAt, namesIn, tryRemove } from "../../../ffi/files/at_path.ts";
@@ -38,7 +38,7 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
   const recorded = names.filter((name) => FILE.test(name)).toSorted();
   const parts = names.filter((name) => UNFINISHED.test(name)).toSorted();
   for (const path of [folder, ...[...recorded, ...parts].map((name) => `${folder}/${name}`)]) {
-    if (!leadsOut(path)) continue;
+    if (!linksOutside(path)) continue;
     throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
       suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
     });

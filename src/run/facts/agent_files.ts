@@ -1,5 +1,5 @@
 import { readRegularFile, tryReadText, UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { jsonIn } from "../../claude/wire/json_text.ts";
+import { parseJson } from "../../claude/wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
@@ -23,10 +23,10 @@ export function readNamedAgents(
 ): string | undefined {
   const given = flagValues(forwarded, "--agents").at(-1);
   if (given === undefined || given === "" || given.trimStart().startsWith("{")) return undefined;
-  if (jsonIn(given) !== undefined) throw agentsError("it is not a JSON object");
+  if (parseJson(given) !== undefined) throw agentsError("it is not a JSON object");
   const path = absolutePath(given, cwd);
   const text = readNamedFile(path);
-  if (!isJsonObject(jsonIn(text))) throw agentsError(`${path} holds no JSON object`);
+  if (!isJsonObject(parseJson(text))) throw agentsError(`${path} holds no JSON object`);
   return text;
 }
 

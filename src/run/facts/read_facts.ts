@@ -63,8 +63,8 @@ export async function readFacts(
   const stated = before.version ?? supportedVersionIn(binary);
   // Claude Code prints its version while this program reads everything else.
   const known = stated === undefined
-    ? import("../../claude/program/claude_version.ts").then(({ knownVersion }) =>
-      knownVersion(binary, env, { cwd })
+    ? import("../../claude/program/claude_version.ts").then(({ cachedVersion }) =>
+      cachedVersion(binary, env, { cwd })
     )
     : Promise.resolve(stated);
   known.catch(() => {});

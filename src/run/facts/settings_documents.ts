@@ -86,9 +86,9 @@ async function judge(
   document: SettingsDocument,
   { cwd, version }: { readonly cwd: string; readonly version: AskVersion },
 ): Promise<SettingsDocument> {
-  if (document.unjudged === undefined) return await withAbsolutePaths(document, cwd);
-  const { judgeFor } = await import("../../claude/settings/judged_settings.ts");
-  const judged = judgeFor(document, await version() ?? UNKNOWN_VERSION);
+  if (document.unchecked === undefined) return await withAbsolutePaths(document, cwd);
+  const { checkSettings } = await import("../../claude/settings/settings_faults.ts");
+  const judged = checkSettings(document, await version() ?? UNKNOWN_VERSION);
   return await withAbsolutePaths(judged, cwd);
 }
 
@@ -141,7 +141,7 @@ export async function managedDocuments(
     permissions: definedFields({ deny, ask, disableBypassPermissionsMode }),
     ...(isJsonObject(sandbox) ? { sandbox } : {}),
   };
-  const { readSettingsValue } = await import("../../claude/settings/judged_settings.ts");
+  const { readSettingsValue } = await import("../../claude/settings/settings_faults.ts");
   return [{ source: "managed", name: flag, ...readSettingsValue(restrictions) }];
 }
 

@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Login } from "../../sandbox/user_config.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
@@ -104,7 +104,7 @@ function betaWarnings(betas: readonly string[], login: Login): readonly string[]
 
 /** Adds the budget to an extra request body. Claude Code ignores a body that is no JSON object. */
 function withTaskBudget(body: string, total: number): string {
-  const others = jsonObjectIn(body) ?? {};
+  const others = parseJsonObject(body) ?? {};
   const config = isJsonObject(others["output_config"]) ? others["output_config"] : {};
   return JSON.stringify({
     ...others,

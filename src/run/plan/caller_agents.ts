@@ -1,4 +1,4 @@
-import { isCallers } from "../../claude/wire/control.ts";
+import { isSdkServer } from "../../claude/wire/control.ts";
 import { UnsupportedError } from "../../cli_error.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { settingSources } from "../../sandbox/child/read_settings.ts";
@@ -185,7 +185,7 @@ const FILE_FIELDS: ReadonlyMap<string, Check> = new Map<string, Check>([
 function isServer(value: unknown): boolean {
   if (!isJsonObject(value)) return isFilled(value);
   const [config, ...more] = Object.values(value);
-  return isJsonObject(config) && !isCallers(config) && more.length === 0;
+  return isJsonObject(config) && !isSdkServer(config) && more.length === 0;
 }
 
 /** The first field that is missing, or would mean something else in a file. */

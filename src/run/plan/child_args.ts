@@ -1,5 +1,5 @@
-import { isCallers } from "../../claude/wire/control.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { isSdkServer } from "../../claude/wire/control.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import { definedFields } from "../../defined_fields.ts";
 import type { HelperPlan } from "../../driver/effects/headless_helper.ts";
 import type { JsonObject } from "../../json_object.ts";
@@ -65,7 +65,7 @@ function sealingArgs(
   { hooksPluginDir }: Pick<FolderParts, "hooksPluginDir">,
 ): readonly string[] {
   const given = flagValues(forwarded, "--managed-settings").at(-1) ?? "";
-  const { strictPluginOnlyCustomization: strict, ...managed } = jsonObjectIn(given) ?? {};
+  const { strictPluginOnlyCustomization: strict, ...managed } = parseJsonObject(given) ?? {};
   const sealed = [...Array.isArray(strict) ? strict : [], "hooks"];
   return [
     `--managed-settings=${JSON.stringify({ ...managed, strictPluginOnlyCustomization: sealed })}`,
@@ -179,7 +179,7 @@ export function placeTexts(
     forwarded: forwarded.flatMap((argument) => {
       const text = argument.slice(argument.indexOf("=") + 1);
       // Claude Code takes a value that is no JSON as a path.
-      if (argument.startsWith("--mcp-config=") && jsonObjectIn(text) !== undefined) {
+      if (argument.startsWith("--mcp-config=") && parseJsonObject(text) !== undefined) {
         return place("--mcp-config", `${parts.mcpConfigPath}-${configs++}.json`, text);
       }
       const prompt = placeable.find(({ flag }) => argument.startsWith(`${flag}=`));
@@ -191,6 +191,6 @@ export function placeTexts(
 
 /** The value of `--mcp-config` for servers of the caller, without those that run in the caller's own process. */
 export function mcpConfigOf(servers: JsonObject): string {
-  const others = Object.entries(servers).filter(([, config]) => !isCallers(config));
+  const others = Object.entries(servers).filter(([, config]) => !isSdkServer(config));
   return JSON.stringify({ mcpServers: Object.fromEntries(others) });
 }

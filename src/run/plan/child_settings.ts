@@ -1,5 +1,5 @@
 import { inToolNames, toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
-import { isCallers } from "../../claude/wire/control.ts";
+import { isSdkServer } from "../../claude/wire/control.ts";
 import { isJsonObject, type JsonObject, jsonObjects } from "../../json_object.ts";
 import { contestedVariables } from "../../sandbox/child/child_environment.ts";
 import { valuesOf, withoutScreenCommands } from "../../sandbox/child/read_settings.ts";
@@ -135,7 +135,7 @@ export interface ServerTerms {
 export function serverTerms({ initialized, setServers }: RunOrder): ServerTerms {
   const configs = Object.entries(setServers ?? initialized?.serverConfigs ?? {})
     .flatMap(([server, config]) =>
-      isJsonObject(config) && (setServers === undefined || isCallers(config))
+      isJsonObject(config) && (setServers === undefined || isSdkServer(config))
         ? [{ server, config }]
         : []
     );

@@ -1,7 +1,7 @@
 import { CliError } from "../../cli_error.ts";
 import { projectSlug } from "../../claude/transcript/session_files.ts";
 import { OUTPUT_SERVER } from "../../claude/transcript/structured_output_tool.ts";
-import { isCallers } from "../../claude/wire/control.ts";
+import { isSdkServer } from "../../claude/wire/control.ts";
 import type { WayIn } from "../../conversation/control/message.ts";
 import type { RendezvousOptions } from "../../driver/effects/rendezvous.ts";
 import type { JsonObject } from "../../json_object.ts";
@@ -131,7 +131,7 @@ export function callerServersOf(
 ): readonly string[] {
   return setServers === undefined
     ? [...new Set([...callerServers, ...initialized?.servers ?? []])]
-    : Object.keys(setServers).filter((name) => isCallers(setServers[name]));
+    : Object.keys(setServers).filter((name) => isSdkServer(setServers[name]));
 }
 
 function userSettingsOf({ settings }: Pick<RunFacts, "settings">): JsonObject | undefined {

@@ -1,5 +1,5 @@
-import { type ControlRequest, isCallers, isEmpty } from "../../claude/wire/control.ts";
-import { jsonObjectIn } from "../../claude/wire/json_text.ts";
+import { type ControlRequest, isEmpty, isSdkServer } from "../../claude/wire/control.ts";
+import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import type { CallbackHook } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject, jsonStrings } from "../../json_object.ts";
@@ -242,18 +242,18 @@ export function withCallerServers(order: RunOrder): RunOrder {
 }
 
 function withoutCallerServers(config: string): string {
-  const { mcpServers, ...others } = jsonObjectIn(config) ?? {};
+  const { mcpServers, ...others } = parseJsonObject(config) ?? {};
   if (!isJsonObject(mcpServers)) return config;
-  const kept = Object.entries(mcpServers).filter(([, server]) => !isCallers(server));
+  const kept = Object.entries(mcpServers).filter(([, server]) => !isSdkServer(server));
   return JSON.stringify({ ...others, mcpServers: Object.fromEntries(kept) });
 }
 
 /** The names of servers of type `sdk` in values of `--mcp-config`. Files cannot name such servers. */
 export function callerServersIn(mcpConfigs: readonly string[]): readonly string[] {
   return mcpConfigs.flatMap((config) => {
-    const { mcpServers } = jsonObjectIn(config) ?? {};
+    const { mcpServers } = parseJsonObject(config) ?? {};
     return isJsonObject(mcpServers)
-      ? Object.keys(mcpServers).filter((name) => isCallers(mcpServers[name]))
+      ? Object.keys(mcpServers).filter((name) => isSdkServer(mcpServers[name]))
       : [];
   });
 }

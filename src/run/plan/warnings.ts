@@ -1,6 +1,6 @@
 import { skippedHooks } from "../../claude/settings/hook_faults.ts";
 import {
-  isComplete,
+  isCompleteRule,
   parseRule,
   RULE_LISTS,
   ruleProblem,
@@ -167,7 +167,7 @@ function tornRules(
   lists: readonly string[],
 ): readonly string[] {
   const [first, ...others] = new Set(lists.flatMap(splitRules)).values()
-    .filter((rule) => !isComplete(rule));
+    .filter((rule) => !isCompleteRule(rule));
   if (first === undefined) return [];
   const list = flag === "--allowedTools" ? "allow" : "deny";
   const shown = first.length > LONGEST_RULE ? `${first.slice(0, LONGEST_RULE)}…` : first;

@@ -1,7 +1,7 @@
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { absolutePath, parentOf, realPath } from "../../paths.ts";
-import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { stopIgnoringSigchld } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import type { Environment } from "../environment.ts";
 
@@ -135,7 +135,7 @@ async function runGit(
     .map((dir) => `${dir}/git`).find((path) => fileAt(path) !== undefined);
   if (git === undefined) return undefined;
   try {
-    heedChildren();
+    stopIgnoringSigchld();
     const child = new Deno.Command(git, {
       args: [...SAFE_OPTIONS, ...args],
       cwd,

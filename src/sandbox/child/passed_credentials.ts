@@ -1,8 +1,8 @@
 import {
   filledPipe,
   isInherited,
-  readLineOf,
-  refill,
+  readInheritedLine,
+  replaceWithPipe,
 } from "../../../ffi/processes/inherited_fd.ts";
 import type { Pipe } from "../../../ffi/descriptors/pipe.ts";
 import { LibcError } from "../../../ffi/errno.ts";
@@ -60,7 +60,7 @@ export async function readCredentials(env: Environment): Promise<readonly Passed
 }
 
 async function readSecret(fd: number, variable: string): Promise<string> {
-  const bytes = await readLineOf(fd, { limit: LIMIT, patienceMs: PATIENCE_MS })
+  const bytes = await readInheritedLine(fd, { limit: LIMIT, patienceMs: PATIENCE_MS })
     .catch((error: unknown) => {
       if (error instanceof LibcError) return new Uint8Array();
       throw error;
@@ -74,7 +74,7 @@ async function readSecret(fd: number, variable: string): Promise<string> {
     );
   }
   // Programs that this one starts find an empty pipe there.
-  refill(fd, new Uint8Array());
+  replaceWithPipe(fd, new Uint8Array());
   return new TextDecoder().decode(bytes).trim();
 }
 
@@ -105,11 +105,13 @@ export function startWithCredentials<Started>(start: () => Started): Started {
   try {
     return start();
   } finally {
-    for (const { fd } of known.values()) refill(fd, new Uint8Array());
+    for (const { fd } of known.values()) replaceWithPipe(fd, new Uint8Array());
   }
 }
 
 /** Puts the credentials back where the caller had them. */
 export function restoreCredentials(): void {
-  for (const { fd, secret } of known.values()) refill(fd, new TextEncoder().encode(secret));
+  for (const { fd, secret } of known.values()) {
+    replaceWithPipe(fd, new TextEncoder().encode(secret));
+  }
 }

@@ -1,7 +1,7 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
-import type { JudgedSettings } from "../../claude/settings/judged_settings.ts";
+import type { ParsedSettings } from "../../claude/settings/settings_faults.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { UnsupportedError } from "../../cli_error.ts";
 
@@ -38,7 +38,7 @@ const MANAGED = "/etc/claude-code";
 const MAX_BYTES = 2_097_152;
 
 /** All that one file or flag says. */
-export interface SettingsDocument extends Settings, JudgedSettings {
+export interface SettingsDocument extends Settings, ParsedSettings {
   /** How Claude Code names it: the path of a file, or the flag. */
   readonly name: string;
 }
@@ -88,18 +88,18 @@ export function soundSettings(documents: readonly SettingsDocument[]): readonly 
 }
 
 /** What a settings file says, undefined where there is none or nothing in it: only then nothing has to judge it. */
-async function readJudged(path: string): Promise<JudgedSettings | undefined> {
+async function readJudged(path: string): Promise<ParsedSettings | undefined> {
   let text: string;
   try {
     text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     if (!(error instanceof UnfitFileError)) throw error;
-    const { unreadableSettings } = await import("../../claude/settings/judged_settings.ts");
+    const { unreadableSettings } = await import("../../claude/settings/settings_faults.ts");
     return unreadableSettings(`Settings file could not be read: ${error.reason}`);
   }
   if (text.trim() === "") return undefined;
-  const { readSettingsText } = await import("../../claude/settings/judged_settings.ts");
+  const { readSettingsText } = await import("../../claude/settings/settings_faults.ts");
   return readSettingsText(text);
 }
 

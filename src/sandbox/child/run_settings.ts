@@ -26,7 +26,7 @@ export async function parseCallerSettings(
   const name = inline ? INLINE : absolutePath(value, cwd);
   const text = inline ? value : readSettingsFile(name, what);
   const { readSettingsValue, unreadableSettings } = await import(
-    "../../claude/settings/judged_settings.ts"
+    "../../claude/settings/settings_faults.ts"
   );
   let parsed: unknown;
   try {

@@ -5,10 +5,10 @@ import {
   acceptUnix,
   listenUnix,
   peerOf,
-  waitForNobody,
+  setNonblocking,
 } from "../../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../../ffi/errno.ts";
-import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
+import { mostOpenFiles } from "../../../ffi/processes/proc.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../claude/wire/stop_signal.ts";
 import { terminalSize, type UserTerminal } from "../../driver/user_terminal.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
@@ -130,7 +130,7 @@ export class RunListener implements Disposable {
     this.#service = service;
     this.#listenerFd = "fd" in at ? at.fd : listenUnix(at.path, { backlog: BACKLOG });
     // systemd may pass a blocking socket.
-    waitForNobody(this.#listenerFd);
+    setNonblocking(this.#listenerFd);
     this.#accepting = this.#acceptAll().catch(service.onInternalError).finally(() => {
       this.#poller[Symbol.dispose]();
       closeFd(this.#listenerFd);

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
+import { mostOpenFiles } from "../../../ffi/processes/proc.ts";
 import { CliError } from "../../cli_error.ts";
 import { problemResponse } from "../problems.ts";
 import { once } from "node:events";

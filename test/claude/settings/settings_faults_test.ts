@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { skippedHooks } from "../../../src/claude/settings/hook_faults.ts";
 import {
-  judgeFor,
+  checkSettings,
   readSettingsText,
   readSettingsValue,
+  settingsFaults,
   unreadableSettings,
-} from "../../../src/claude/settings/judged_settings.ts";
+} from "../../../src/claude/settings/settings_faults.ts";
 import { mayForbid } from "../../../src/claude/settings/may_forbid.ts";
-import { settingsFaults } from "../../../src/claude/settings/settings_faults.ts";
 
 const OLDEST = "2.1.285";
 const NEWEST = "2.1.332";
@@ -51,13 +51,13 @@ Deno.test("wrong types below known keys are named", () => {
 Deno.test("settings are read first and judged by a version later", () => {
   const ignored = { values: {}, faults: [] };
   assertEquals(readSettingsText("{}"), ignored);
-  assertEquals(readSettingsText("[1]"), { ...ignored, unjudged: [1] });
+  assertEquals(readSettingsText("[1]"), { ...ignored, unchecked: [1] });
   assertEquals(readSettingsText("{"), unreadableSettings());
   const said = { idleCompaction: 5 };
   const read = readSettingsText(JSON.stringify(said));
-  assertEquals(read, { values: said, faults: [], unjudged: said });
-  assertEquals(judgeFor(read, OLDEST), { values: said, faults: [] });
-  assertEquals(judgeFor(read, NEWEST), { values: said, faults: settingsFaults(said, NEWEST) });
+  assertEquals(read, { values: said, faults: [], unchecked: said });
+  assertEquals(checkSettings(read, OLDEST), { values: said, faults: [] });
+  assertEquals(checkSettings(read, NEWEST), { values: said, faults: settingsFaults(said, NEWEST) });
 });
 
 Deno.test("a broken guarding hook invalidates permissions", () => {
@@ -208,7 +208,7 @@ Deno.test("deeply nested settings lose their depth, nothing else", () => {
   for (const [inner, left] of [["[1]", "[1]"], ["[1,[2],3]", "[1,3]"], ['{"b":{}}', "{}"]]) {
     const values = nested(63, left ?? "");
     const { tooDeep, ...rest } = read(nested(63, inner ?? ""));
-    assertEquals(rest, { values, faults: [], unjudged: values });
+    assertEquals(rest, { values, faults: [], unchecked: values });
     assertEquals(tooDeep?.length, inner === left ? undefined : 1);
   }
   const deep = nested(100_000, "1");

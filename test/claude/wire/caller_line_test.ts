@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { lineText, messageLine, readCallerLine } from "../../../src/claude/wire/caller_line.ts";
+import {
+  formatCallerLine,
+  messageLine,
+  readCallerLine,
+} from "../../../src/claude/wire/caller_line.ts";
 
 const read = (value: unknown) => readCallerLine(JSON.stringify(value));
 const user = (content: unknown, more = {}) =>
@@ -49,7 +53,7 @@ Deno.test("readCallerLine() names content that cannot be sent", () => {
     [`${notAs} undefined`, image({})],
     ["an image in it is no PNG, JPEG, GIF or WebP", ...["aGVsbG8=", "JVBERi0="].map(bytes)],
     ['claude-print passes no "document" blocks on', [{ type: "document", source: {} }]],
-    ["no block is in it, and the interactive Claude Code needs a text", []],
+    ["it has no content blocks, and the interactive Claude Code needs a text", []],
   ];
   const malformed: typeof rows = [
     [
@@ -74,7 +78,7 @@ Deno.test("readCallerLine() names content that cannot be sent", () => {
   const line = user("x", { shouldQuery: false });
   assertEquals(
     line?.type === "user" && line.obstacle,
-    "one that asks nothing of the model has no place in the interactive Claude Code",
+    "the interactive Claude Code does not accept a message with shouldQuery false",
   );
 });
 
@@ -84,7 +88,7 @@ Deno.test("readCallerLine() refuses messages of the assistant", () => {
     type: "user",
     text: "",
     content,
-    obstacle: "the interactive Claude Code takes no words for those of the assistant",
+    obstacle: "the interactive Claude Code does not accept messages of the assistant",
   });
   assertEquals(read({ type: "assistant" })?.type, "user");
 });
@@ -145,12 +149,12 @@ Deno.test("readCallerLine() reads a request and its body", () => {
   }
 });
 
-Deno.test("lineText() keeps a request's id of any type", () => {
+Deno.test("formatCallerLine() keeps a request's id of any type", () => {
   const request = { subtype: "interrupt" };
   for (const request_id of [7, 1.5, true, null, { a: 1 }, [1, "x"], undefined]) {
     const line = JSON.stringify({ type: "control_request", request_id, request });
     const read = readCallerLine(line);
-    assertEquals(read?.type === "control" && lineText(read), line);
+    assertEquals(read?.type === "control" && formatCallerLine(read), line);
   }
 });
 
@@ -188,17 +192,17 @@ Deno.test("readCallerLine() reads a line of 5 MB", () => {
   assertEquals(line?.type === "user" && line.text.length, text.length);
 });
 
-Deno.test("lineText() is read back by readCallerLine()", () => {
+Deno.test("formatCallerLine() is read back by readCallerLine()", () => {
   const blocks = [{ type: "text", text: "é\u2028" }];
   for (const content of ["hello", blocks]) {
     const said = messageLine(content, { uuid: "u", ticket: "t", priority: "now" });
     const { ticket: _, ...told } = said;
-    assertEquals(readCallerLine(lineText(said)), told);
+    assertEquals(readCallerLine(formatCallerLine(said)), told);
     const more = { literal: true, synthetic: true } as const;
-    assertEquals(readCallerLine(lineText({ ...said, ...more })), { ...told, ...more });
+    assertEquals(readCallerLine(formatCallerLine({ ...said, ...more })), { ...told, ...more });
   }
   const request = { id: "r", subtype: "interrupt", body: { more: 1 } };
-  assertEquals(readCallerLine(lineText({ type: "control", request })), {
+  assertEquals(readCallerLine(formatCallerLine({ type: "control", request })), {
     type: "control",
     request,
   });
@@ -208,7 +212,7 @@ Deno.test("lineText() is read back by readCallerLine()", () => {
       [{ id: "q", error: "gone" }, "error"],
     ] as const
   ) {
-    const text = lineText({ type: "answer", answer });
+    const text = formatCallerLine({ type: "answer", answer });
     assertEquals(readCallerLine(text), { type: "answer", answer });
     assertEquals(JSON.parse(text).response.subtype, subtype);
   }

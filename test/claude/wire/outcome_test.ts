@@ -1,10 +1,10 @@
 import { constants } from "node:os";
 import { assertEquals } from "@std/assert";
 import { constantsOfVersion, keysOfVersion } from "../../../src/claude/versions/profiles.ts";
-import { limitsOfStatusLine } from "../../../src/claude/wire/claude_limits.ts";
+import { parseStatusLineLimits } from "../../../src/claude/wire/claude_limits.ts";
 import { exitCodeOf, type Outcome } from "../../../src/claude/wire/outcome.ts";
 import { STOP_SIGNALS } from "../../../src/claude/wire/stop_signal.ts";
-import { onlyWireKeys } from "../../../src/claude/wire/json_text.ts";
+import { pickWireKeys } from "../../../src/claude/wire/json_text.ts";
 
 Deno.test("STOP_SIGNALS has the system's numbers", () => {
   const numbers: Readonly<Record<string, number>> = { ...constants.signals };
@@ -53,7 +53,7 @@ Deno.test("each outcome has its exit code", () => {
   assertEquals(exitCodeOf(stopped("SIGTERM"), true), 143);
 });
 
-Deno.test("limitsOfStatusLine() keeps what is well-formed", () => {
+Deno.test("parseStatusLineLimits() keeps what is well-formed", () => {
   const context_window = { context_window_size: 200_000, used_percentage: 6 };
   const five_hour = { used_percentage: 42, resets_at: 5 };
   for (
@@ -72,23 +72,23 @@ Deno.test("limitsOfStatusLine() keeps what is well-formed", () => {
         { rate_limits: { a: { used_percentage: 1 } } },
       ],
     ] as const
-  ) assertEquals<unknown>(limitsOfStatusLine(payload), expected);
+  ) assertEquals<unknown>(parseStatusLineLimits(payload), expected);
 });
 
 const version = "2.1.332";
 
-Deno.test("onlyWireKeys() keeps the version's keys in its order", () => {
+Deno.test("pickWireKeys() keeps the version's keys in its order", () => {
   const fields = { output_tokens: 2, input_tokens: 1, speed: undefined, brand_new: 3 };
-  const kept = onlyWireKeys("usage", fields, { version });
+  const kept = pickWireKeys("usage", fields, { version });
   assertEquals(Object.entries(kept), [["input_tokens", 1], ["output_tokens", 2]]);
-  const extra = onlyWireKeys("usage", fields, { version, extra: true });
+  const extra = pickWireKeys("usage", fields, { version, extra: true });
   assertEquals(extra, { input_tokens: 1, output_tokens: 2, brand_new: 3 });
 });
 
-Deno.test("onlyWireKeys() adds constants for keys that are not named", () => {
+Deno.test("pickWireKeys() adds constants for keys that are not named", () => {
   const constants = constantsOfVersion(version, "init");
   assertEquals(Object.keys(constants).length > 0, true);
-  assertEquals(onlyWireKeys("init", {}, { version }), constants);
+  assertEquals(pickWireKeys("init", {}, { version }), constants);
   const named = Object.fromEntries(keysOfVersion(version, "init").map((key) => [key, undefined]));
-  assertEquals(onlyWireKeys("init", named, { version }), {});
+  assertEquals(pickWireKeys("init", named, { version }), {});
 });

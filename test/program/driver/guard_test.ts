@@ -157,7 +157,7 @@ Deno.test("a late guard holds the terminal open", async () => {
     ...surroundings,
     args: guardArgs({ configDir, helperDir: `${configDir}/helper` }),
     stdin: pipe.readFd,
-    held: [terminal.fd],
+    passedFds: [terminal.fd],
   });
   const child = spawn("/bin/sh", {
     ...surroundings,

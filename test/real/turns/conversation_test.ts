@@ -359,7 +359,7 @@ forEachVersion(
       assertStringIncludes(asked, told);
     }
     assertStringIncludes(stderr, "an image in it is no base64 data");
-    assertStringIncludes(stderr, "no block is in it");
+    assertStringIncludes(stderr, "it has no content blocks");
     const last = (real.api.turns.at(-1)?.body as { messages: readonly { content: unknown }[] })
       .messages.map(({ content }) => JSON.stringify(content));
     for (const text of texts) {

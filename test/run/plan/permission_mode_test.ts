@@ -27,7 +27,7 @@ import {
   settingSources,
   soundSettings,
 } from "../../../src/sandbox/child/read_settings.ts";
-import { judgeFor, readSettingsValue } from "../../../src/claude/settings/judged_settings.ts";
+import { checkSettings, readSettingsValue } from "../../../src/claude/settings/settings_faults.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 import { parseArguments } from "../../../src/cli/arguments/parse_arguments.ts";
@@ -152,7 +152,7 @@ Deno.test("warnings about settings are those of claude -p", async () => {
 const user = (settings: unknown): SettingsDocument => ({
   source: "user",
   name: "/h/settings.json",
-  ...judgeFor(readSettingsValue(settings), NEWEST),
+  ...checkSettings(readSettingsValue(settings), NEWEST),
 });
 const ALONE = { answerAlone: true, disallowedTools: [], forwarded: [] };
 
@@ -286,6 +286,7 @@ export async function readCell(
     flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
     sharesLocal: true,
   });
-  const documentsFor = (version: string) => read.map((document) => judgeFor(document, version));
+  const documentsFor = (version: string) =>
+    read.map((document) => checkSettings(document, version));
   return { request, cwd, documentsFor };
 }

@@ -7,7 +7,7 @@ import {
   resolvePaths,
   runSettings,
 } from "../../../src/sandbox/child/run_settings.ts";
-import { judgeFor } from "../../../src/claude/settings/judged_settings.ts";
+import { checkSettings } from "../../../src/claude/settings/settings_faults.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
 const HERE = { cwd: "/" };
@@ -23,7 +23,7 @@ const OURS = {
 
 Deno.test("parseCallerSettings() reads JSON and files with comments", async () => {
   const values = async (value: string) => (await parseCallerSettings(value, HERE)).values;
-  assertEquals(judgeFor(await parseCallerSettings('{"model":"opus"}', HERE), "2.1.332"), {
+  assertEquals(checkSettings(await parseCallerSettings('{"model":"opus"}', HERE), "2.1.332"), {
     source: "flags",
     name: "--settings (inline JSON)",
     values: { model: "opus" },
@@ -51,9 +51,9 @@ Deno.test("parseCallerSettings() reports invalid settings", async () => {
   );
   const file = await Deno.makeTempFile();
   const said = async (value: string) =>
-    judgeFor(await parseCallerSettings(value, HERE), "2.1.332").faults.map(({ path, message }) =>
-      `${path}: ${message}`
-    );
+    checkSettings(await parseCallerSettings(value, HERE), "2.1.332").faults.map((
+      { path, message },
+    ) => `${path}: ${message}`);
   await Deno.writeTextFile(file, "[1]");
   assertEquals(await said(file), [": Expected object, but received array"]);
   await Deno.writeTextFile(file, "{nonsense");

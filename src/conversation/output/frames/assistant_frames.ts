@@ -4,7 +4,7 @@ import type { AssistantEntry, ContentBlock } from "../../../claude/transcript/en
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { AssistantFrame, AssistantMessage } from "../../../claude/wire/message_frames.ts";
 import type { Frame, RateLimitFrame } from "../../../claude/wire/frame.ts";
-import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
+import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 
 const SYNTHETIC_MODEL = "<synthetic>";
 
@@ -50,7 +50,7 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
     type: "assistant",
     message: messageOf(entry),
     ...addressOf(context),
-    ...onlyWireKeys("assistant", fields, context),
+    ...pickWireKeys("assistant", fields, context),
   };
 }
 
@@ -172,7 +172,7 @@ export function unavailableFrame(text: string, facts: CommandOutputFacts): Assis
     },
     parent_tool_use_id: null,
     session_id: facts.sessionId,
-    ...onlyWireKeys("assistant", {
+    ...pickWireKeys("assistant", {
       local_command_source: facts.failed?.source ??
         `<local-command-stdout>${text}</local-command-stdout>`,
       uuid: facts.uuid,

@@ -1,7 +1,7 @@
 import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.ts";
 import type { InitFrame } from "../../../claude/wire/system_frames.ts";
 import { asText, type JsonObject } from "../../../json_object.ts";
-import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
+import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 
 /**
  * What `system/init` is made from.
@@ -94,7 +94,7 @@ export function initFrame(facts: InitFacts): InitFrame {
   return {
     type: "system",
     subtype: "init",
-    ...onlyWireKeys("init", { ...fields, ...describedBy(facts) }, facts),
+    ...pickWireKeys("init", { ...fields, ...describedBy(facts) }, facts),
     session_id: facts.sessionId,
   };
 }

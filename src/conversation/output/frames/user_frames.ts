@@ -12,7 +12,7 @@ import { isJsonObject } from "../../../json_object.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { UserFrame } from "../../../claude/wire/message_frames.ts";
-import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
+import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** The frames of a line in the user's name: results of tools, remarks, typed commands, interrupts. */
 export function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
@@ -54,7 +54,7 @@ function userFrame(
     type: "user",
     message: ofUser(typeof content === "string" ? [{ type: "text", text: content }] : content),
     ...addressOf(context),
-    ...onlyWireKeys("user", {
+    ...pickWireKeys("user", {
       ...commonFields(entry, context),
       refused_message_id: entry.refusedMessageId,
       refusal_retry: entry.refusalRetry,

@@ -3,7 +3,7 @@ import type { FramesState, OutputStep } from "../output_state.ts";
 import type { ApiRetry } from "../../control/input.ts";
 import { emitAfterInit, newUuid } from "../emit_frames.ts";
 import type { StreamEvent, StreamEventFrame } from "../../../claude/wire/message_frames.ts";
-import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
+import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { UserEntry } from "../../../claude/transcript/entry.ts";
 
@@ -91,7 +91,7 @@ function streamEventFrame(
     session_id: sessionId,
     parent_tool_use_id: null,
     uuid,
-    ...onlyWireKeys("streamEvent", fields, { version }),
+    ...pickWireKeys("streamEvent", fields, { version }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
-import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
+import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 /** What `modelUsage` is made from. */
@@ -38,7 +38,7 @@ export function modelUsageOf(facts: UsageFacts): Readonly<Record<string, unknown
       provider: facts.provider ?? "firstParty",
       costBasis,
     };
-    return [model, onlyWireKeys("modelUsage", fields, { version, extra: true })];
+    return [model, pickWireKeys("modelUsage", fields, { version, extra: true })];
   }));
 }
 

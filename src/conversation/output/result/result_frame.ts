@@ -12,7 +12,7 @@ import { type FastMode, fastModeOf } from "../frames/init_frame.ts";
 import { modelUsageOf, usageSince } from "./model_usage.ts";
 import { printSentence } from "./api_failure.ts";
 import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./turn_totals.ts";
-import { onlyWireKeys } from "../../../claude/wire/json_text.ts";
+import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 
 /** What a result is made from. */
 export interface ResultFacts {
@@ -98,7 +98,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     type: "result",
     subtype: end.failure?.subtype ?? "success",
     is_error: end.isError,
-    ...onlyWireKeys("result", fields, { version }),
+    ...pickWireKeys("result", fields, { version }),
     num_turns: fields.num_turns,
     session_id: fields.session_id,
     claude_version: version,
@@ -268,7 +268,7 @@ const NO_USAGE: JsonObject = {
 
 function usageOf(facts: ResultFacts): Readonly<Record<string, unknown>> {
   const usage = { ...NO_USAGE, ...turnUsage(facts) };
-  return onlyWireKeys("usage", usage, { version: facts.version, extra: true });
+  return pickWireKeys("usage", usage, { version: facts.version, extra: true });
 }
 
 function turnUsage({ outcome, turn, cost }: ResultFacts): JsonObject | undefined {

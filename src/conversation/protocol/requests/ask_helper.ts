@@ -1,5 +1,9 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
-import { type ControlRequest, isEmpty, UNINITIALIZED } from "../../../claude/wire/control.ts";
+import {
+  type ControlRequest,
+  EMPTY_INITIALIZE_RESPONSE,
+  isEmpty,
+} from "../../../claude/wire/control.ts";
 import { definedFields } from "../../../defined_fields.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { ControlStep } from "../../control/control_step.ts";
@@ -225,7 +229,7 @@ export function initializeResponse(
   const isFirst = request.id === caller?.initialized?.id;
   return respond(request, {
     response: {
-      ...("response" in answer ? answer.response : UNINITIALIZED),
+      ...("response" in answer ? answer.response : EMPTY_INITIALIZE_RESPONSE),
       ...(isEmpty(mcpServers) ? {} : { mcp_servers_applied: isFirst }),
       ...(isEmpty(hooks) ? {} : { hooks_applied: true }),
     },

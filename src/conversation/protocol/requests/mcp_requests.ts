@@ -1,5 +1,5 @@
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { type ControlRequest, isCallers } from "../../../claude/wire/control.ts";
+import { type ControlRequest, isSdkServer } from "../../../claude/wire/control.ts";
 import type { ServerChanges } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
@@ -83,7 +83,7 @@ export function answerOnServers(
 export function reachableServers({ servers }: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(isJsonObject(servers) ? servers : {}).filter(([, config]) =>
-      isJsonObject(config) && !isCallers(config)
+      isJsonObject(config) && !isSdkServer(config)
     ),
   );
 }
@@ -131,7 +131,7 @@ export function serversOf(state: SessionState, told: JsonObject): readonly JsonO
   // A helper that was started with the servers lists them.
   const known = listed.map(({ name }) => name);
   const added = Object.entries(changes?.setServers ?? {}).flatMap(([name, config]): JsonObject[] =>
-    isCallers(config) || known.includes(name)
+    isSdkServer(config) || known.includes(name)
       ? []
       : [{ ...pendingServer({ name, source: "dynamic" }), config }]
   );
@@ -169,13 +169,13 @@ export function withOwnServer(
 function ownServersOf(state: SessionState): readonly string[] {
   const { options: { caller }, changes: { setServers: set } = {} } = state;
   if (set === undefined) return caller?.servers ?? [];
-  return Object.keys(set).filter((name) => isCallers(set[name]));
+  return Object.keys(set).filter((name) => isSdkServer(set[name]));
 }
 
 /** The servers that the caller has set, without those in its own process. */
 function setServersOf({ options: { caller }, changes }: SessionState): JsonObject {
   const set = changes?.setServers ?? caller?.setServers ?? {};
-  return Object.fromEntries(Object.entries(set).filter(([, config]) => !isCallers(config)));
+  return Object.fromEntries(Object.entries(set).filter(([, config]) => !isSdkServer(config)));
 }
 
 /** A server that has yet to connect. */

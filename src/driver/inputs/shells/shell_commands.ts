@@ -1,5 +1,5 @@
 import { LibcError } from "../../../../ffi/errno.ts";
-import { HeldFolder } from "../../../../ffi/files/held_folder.ts";
+import { OpenFolder } from "../../../../ffi/files/open_folder.ts";
 import {
   readProcFile,
   readProcPids,
@@ -63,7 +63,7 @@ function listChildren(parent: number): readonly number[] {
   if (textOf(`${tasks}/${parent}/children`) === undefined) {
     return readProcPids().filter((pid) => readProcessStat(pid)?.parent === parent);
   }
-  using folder = HeldFolder.find(tasks, []);
+  using folder = OpenFolder.find(tasks, []);
   const threads = folder?.names({ most: MOST_THREADS }) ?? [];
   return threads.flatMap((thread) => (textOf(`${tasks}/${thread}/children`) ?? "").split(" "))
     .filter((pid) => pid !== "").map(Number);

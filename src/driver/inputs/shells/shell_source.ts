@@ -1,6 +1,6 @@
 import { LibcError } from "../../../../ffi/errno.ts";
 import { FolderWatch } from "../../../../ffi/files/folder_watch.ts";
-import { HeldFolder } from "../../../../ffi/files/held_folder.ts";
+import { OpenFolder } from "../../../../ffi/files/open_folder.ts";
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
 import { UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 import type { Input, Untimed } from "../../../conversation/control/input.ts";
@@ -67,7 +67,7 @@ const SEARCH_AGAIN_MS = 200;
 interface TrackedShell {
   readonly id: string;
   readonly file: ShellFile;
-  readonly folder: HeldFolder;
+  readonly folder: OpenFolder;
   readonly seenAt: number;
   /** What its process carries out, once that was seen. */
   command?: string;
@@ -94,7 +94,7 @@ export class ShellSource implements Disposable {
   readonly #options: ShellSourceOptions;
   readonly #watch: FolderWatch | undefined;
   /** By their paths below the folder for temporary files. */
-  readonly #folders = new Map<string, HeldFolder>();
+  readonly #folders = new Map<string, OpenFolder>();
   readonly #shells = new Map<string, TrackedShell>();
   /** Ids that are not looked at again. */
   readonly #known = new Set<string>();
@@ -155,7 +155,7 @@ export class ShellSource implements Disposable {
         const names = [user, slug, sessionId, "tasks"];
         const path = names.join("/");
         if (this.#folders.has(path) || this.#folders.size >= MOST_FILES) continue;
-        const folder = HeldFolder.find(tempDir, names);
+        const folder = OpenFolder.find(tempDir, names);
         if (folder === undefined) continue;
         this.#folders.set(path, folder);
         // What is in it by now is not told.
@@ -232,7 +232,7 @@ export class ShellSource implements Disposable {
     Deno.mkdirSync(path, { recursive: true, mode: 0o700 });
   }
 
-  #attend(folder: HeldFolder): void {
+  #attend(folder: OpenFolder): void {
     try {
       this.#watch?.add(folder.path);
     } catch (error) {
@@ -247,7 +247,7 @@ export class ShellSource implements Disposable {
     for (const streams of split) streams.begin();
     let changed = at >= this.#lookedAt + LOOK_MS;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const news = this.#watch?.heed();
+      const news = this.#watch?.readChanges();
       changed ||= news === undefined || news.changed;
       for (const streams of split) streams.note(news?.written);
       // What is written meanwhile may have been told or not.
@@ -282,7 +282,7 @@ export class ShellSource implements Disposable {
   }
 
   /** Takes up the files that are new in a folder, and notes which are gone. */
-  #look(folder: HeldFolder, at: number): void {
+  #look(folder: OpenFolder, at: number): void {
     const names = new Set(folder.names({ most: MOST_NAMES }));
     for (const name of names) this.#take(name, { folder, at });
     // Of a folder with too many names it is not known which are not there.
@@ -294,7 +294,7 @@ export class ShellSource implements Disposable {
 
   #take(
     name: string,
-    { folder, at }: { readonly folder: HeldFolder; readonly at: number },
+    { folder, at }: { readonly folder: OpenFolder; readonly at: number },
   ): void {
     const [, id] = NAME.exec(name) ?? [];
     if (id === undefined || this.#known.has(id) || this.#known.size >= MOST_KNOWN) return;
@@ -384,6 +384,6 @@ function startOf({ id, command, gone }: TrackedShell): ShellInput {
 }
 
 function namesBelow(base: string, names: readonly string[]): readonly string[] {
-  using folder = HeldFolder.find(base, names);
+  using folder = OpenFolder.find(base, names);
   return folder?.names({ most: MOST_NAMES }) ?? [];
 }

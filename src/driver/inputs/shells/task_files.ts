@@ -1,5 +1,5 @@
 import { namesIn } from "../../../../ffi/files/at_path.ts";
-import { HeldFolder } from "../../../../ffi/files/held_folder.ts";
+import { OpenFolder } from "../../../../ffi/files/open_folder.ts";
 import { RegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 import type { JsonObject } from "../../../json_object.ts";
 
@@ -74,7 +74,7 @@ export function readTaskOutput(
   for (const user of namesBelow(tempDir, [])) {
     if (!user.startsWith("claude-")) continue;
     for (const slug of namesBelow(tempDir, [user])) {
-      using folder = HeldFolder.find(tempDir, [user, slug, sessionId, TASKS]);
+      using folder = OpenFolder.find(tempDir, [user, slug, sessionId, TASKS]);
       const found = folder === undefined ? undefined : readEnd(`${folder.path}/${task}.output`);
       if (found !== undefined) return found;
     }
@@ -83,7 +83,7 @@ export function readTaskOutput(
 }
 
 function namesBelow(base: string, names: readonly string[]): readonly string[] {
-  using folder = HeldFolder.find(base, names);
+  using folder = OpenFolder.find(base, names);
   return folder?.names({ most: MOST_FOLDERS }) ?? [];
 }
 

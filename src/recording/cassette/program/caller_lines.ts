@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
-import { type RequestId, requestId } from "../../../claude/wire/control.ts";
+import { parseRequestId, type RequestId } from "../../../claude/wire/control.ts";
 import { type Difference, firstDifference } from "../../relay/match_requests.ts";
 import { blankText } from "../../redaction/blank_text.ts";
 import { redactedGaps } from "../../redaction/redact_pieces.ts";
@@ -53,7 +53,7 @@ export function parseCallerLine(line: string): CallerLine | undefined {
       if (!isJsonObject(request) || typeof request["subtype"] !== "string") {
         return { kind: "unknown", what: "a control request without a subtype" };
       }
-      return { kind: "request", ...requestId(value), subtype: request["subtype"], request };
+      return { kind: "request", ...parseRequestId(value), subtype: request["subtype"], request };
     case "control_response":
       if (!isJsonObject(response) || typeof response["request_id"] !== "string") {
         return { kind: "unknown", what: "a control response to nothing" };

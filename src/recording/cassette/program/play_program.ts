@@ -1,5 +1,9 @@
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { type GivenId, givenId, UNINITIALIZED } from "../../../claude/wire/control.ts";
+import {
+  EMPTY_INITIALIZE_RESPONSE,
+  type RequestIdField,
+  requestIdField,
+} from "../../../claude/wire/control.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 import {
   type CallerLine,
@@ -63,7 +67,7 @@ export class Player {
   #messagesTaken = 0;
   #requestsTaken = 0;
   /** Requests whose reply has not been emitted: the live id by the id on the tape. */
-  readonly #unansweredRequests = new Map<string, GivenId>();
+  readonly #unansweredRequests = new Map<string, RequestIdField>();
   /** How far the play had come when it last looked for early replies. */
   #repliedUpTo = { emitted: -1, requests: 0 };
   /** Live ids by recorded id, and the other way round. */
@@ -167,7 +171,7 @@ export class Player {
     const number = this.#requestsTaken + this.#requests.size;
     const step = this.#index.requests[number];
     if (subtype === "initialize" && !this.#index.hasInitialize) {
-      return this.#emit(success(request, UNINITIALIZED));
+      return this.#emit(success(request, EMPTY_INITIALIZE_RESPONSE));
     }
     if (step === undefined || step.subtype !== subtype) {
       const instead = step === undefined
@@ -322,7 +326,7 @@ export class Player {
     }
     this.#requests.delete(this.#requestsTaken++);
     if (!live.isRefused && this.#index.replies.has(step.id)) {
-      this.#unansweredRequests.set(step.id, givenId(live));
+      this.#unansweredRequests.set(step.id, requestIdField(live));
     }
     if (step.subtype === "initialize") this.#hooks = matchHooks(step.request, live.request);
     return true;
@@ -439,10 +443,13 @@ function compareAnswers(
 function success(request: Request, response: JsonObject): AnyFrame {
   return {
     type: "control_response",
-    response: { subtype: "success", ...givenId(request), response },
+    response: { subtype: "success", ...requestIdField(request), response },
   };
 }
 
 function failure(request: Request, error: string): AnyFrame {
-  return { type: "control_response", response: { subtype: "error", ...givenId(request), error } };
+  return {
+    type: "control_response",
+    response: { subtype: "error", ...requestIdField(request), error },
+  };
 }

@@ -1,7 +1,7 @@
 import { entryAt } from "../../../../ffi/files/at_path.ts";
 import { CliError } from "../../../cli_error.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { jsonObjectIn } from "../../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../../claude/wire/json_text.ts";
 import {
   CAST_FILE,
   type CastHeader,
@@ -113,7 +113,7 @@ function readCastFacts(path: string): CastFacts {
     const { at, code, data } = parseEvent(line, { path, header, last });
     last = at;
     if (code !== "h" && code !== "d") continue;
-    const { type, message, report } = jsonObjectIn(data) ?? {};
+    const { type, message, report } = parseJsonObject(data) ?? {};
     switch (type) {
       case "message":
         if (isJsonObject(message) && typeof message["text"] === "string") {

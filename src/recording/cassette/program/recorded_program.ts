@@ -2,7 +2,7 @@ import { CliError } from "../../../cli_error.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isSessionId } from "../../../claude/transcript/session_files.ts";
 import { framesOn, type TapeEntry } from "../cassette_format.ts";
-import { requestId } from "../../../claude/wire/control.ts";
+import { parseRequestId } from "../../../claude/wire/control.ts";
 import { type LiveRedaction, parseCallerLine } from "./caller_lines.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 
@@ -218,7 +218,7 @@ class StepReader {
       case "control_response": {
         const { response } = frame;
         if (!isJsonObject(response)) throw new UnplayableError("a control response to nothing");
-        const id = this.#requests.answer(requestId(response).id);
+        const id = this.#requests.answer(parseRequestId(response).id);
         if (id !== undefined) return { kind: "reply", at, id, frame };
         if (!this.#hasCaller) return undefined;
         throw new UnplayableError("a control response to a request that is not on the tape");

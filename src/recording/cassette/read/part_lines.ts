@@ -2,7 +2,7 @@ import { CliError } from "../../../cli_error.ts";
 import { createLineSplitter, LONGEST_LINE } from "../../../claude/transcript/line_splitter.ts";
 import { isTooDeep } from "../../../claude/wire/json_text.ts";
 import { readRegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
-import { leadsOut } from "../../../../ffi/files/leads_out.ts";
+import { linksOutside } from "../../../../ffi/files/at_path.ts";
 
 const CHUNK = 1024 * 1024;
 
@@ -166,7 +166,7 @@ export function readPart(
  * @throws {CliError} with the path of the link
  */
 export function refuseOutsideLink(path: string): void {
-  if (!leadsOut(path)) return;
+  if (!linksOutside(path)) return;
   throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
     suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
   });

@@ -4,7 +4,7 @@ import { z } from "zod/mini";
 import { LARGEST_SIDE } from "../../../conversation/terminal/screen.ts";
 import { CAST_VERSION, headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
-import { isTooDeep, jsonIn } from "../../../claude/wire/json_text.ts";
+import { isTooDeep, parseJson } from "../../../claude/wire/json_text.ts";
 import { isJsonObject } from "../../../json_object.ts";
 
 /**
@@ -130,12 +130,12 @@ function problemOf(code: CastCode, data: string): string | undefined {
       return isSize(data) ? undefined : "it names no size of a terminal";
     case "h": {
       if (isTooDeep(data)) return "it is nested too deeply";
-      const input = inputSchema.safeParse(jsonIn(data));
+      const input = inputSchema.safeParse(parseJson(data));
       return input.success ? undefined : `it is no input of a session (${issueOf(input.error)})`;
     }
     case "d":
       if (isTooDeep(data)) return "it is nested too deeply";
-      return effectSchema.safeParse(jsonIn(data)).success
+      return effectSchema.safeParse(parseJson(data)).success
         ? undefined
         : "it is no effect of a session";
     default:

@@ -4,7 +4,7 @@ import { z } from "zod/mini";
 import { sideSchema } from "./header_schema.ts";
 import { CliError } from "../../../cli_error.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { jsonIn } from "../../../claude/wire/json_text.ts";
+import { parseJson } from "../../../claude/wire/json_text.ts";
 
 /** The largest `meta.json` in bytes. */
 const LARGEST_META = 1_000_000;
@@ -50,7 +50,7 @@ const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({
  * @throws {CliError} if the text is invalid or of a later format
  */
 export function parseMeta(text: string, { path }: { readonly path: string }): CassetteMeta {
-  const value = jsonIn(text);
+  const value = parseJson(text);
   const { format } = isJsonObject(value) ? value : {};
   if (typeof format === "number" && format > CASSETTE_FORMAT) {
     throw new CliError(

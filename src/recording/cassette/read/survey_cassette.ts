@@ -14,7 +14,7 @@ import { metaBytes, readMeta } from "./read_meta.ts";
 import { parseTapeEntry } from "./read_tape.ts";
 import { NAME_A_CASSETTE, partLines, refuseOutsideLink } from "./part_lines.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
-import { jsonObjectIn } from "../../../claude/wire/json_text.ts";
+import { parseJsonObject } from "../../../claude/wire/json_text.ts";
 
 /** Most kinds of frames that are counted separately. Real runs have fewer. */
 const MOST_KINDS = 200;
@@ -181,7 +181,7 @@ function surveyCast(path: string) {
     const { at, code, data } = parseEvent(line, { path, header, last });
     last = at;
     events++;
-    const effect = code === "d" ? jsonObjectIn(data) : undefined;
+    const effect = code === "d" ? parseJsonObject(data) : undefined;
     if (effect?.type === "report" && isJsonObject(effect["report"])) {
       exitCode = Number(effect["report"]["exitCode"]);
     }

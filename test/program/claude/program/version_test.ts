@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { denoDir } from "../../../../fixtures/programs/deno_dir.ts";
 import {
   askVersion,
-  knownVersion,
+  cachedVersion,
   supportedVersionIn,
 } from "../../../../src/claude/program/claude_version.ts";
 import { findClaude } from "../../../../src/claude/program/find_claude.ts";
@@ -57,8 +57,8 @@ Deno.test("a program is asked for its version once, scripts again", async () => 
       options = {},
       env: Readonly<Record<string, string>> = { A: "a", B: "b" },
     ) => [
-      await knownVersion(binary, env, { cwd, ask, ...options }),
-      await knownVersion(binary, Object.fromEntries(Object.entries(env).toReversed()), {
+      await cachedVersion(binary, env, { cwd, ask, ...options }),
+      await cachedVersion(binary, Object.fromEntries(Object.entries(env).toReversed()), {
         ...{ cwd, ask, ...options },
       }),
     ];
@@ -78,7 +78,7 @@ Deno.test("a version before the support window is refused", async () => {
   await inFolder(async (cwd) => {
     const binary = `${cwd}/claude`;
     const known = (version?: string) =>
-      knownVersion(binary, {}, { cwd, ask: () => Promise.resolve(version) });
+      cachedVersion(binary, {}, { cwd, ask: () => Promise.resolve(version) });
     for (const content of ["one", "#!/bin/sh"]) {
       await Deno.writeTextFile(binary, content);
       await assertRejects(

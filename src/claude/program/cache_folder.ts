@@ -22,11 +22,11 @@ export function cacheFolder(env: Environment, name: string): string | undefined 
  *
  * @throws {Deno.errors.NotFound} when there is none
  */
-export function whyNotOwnCache(env: Environment, name: string): string | undefined {
+export function cacheFolderProblem(env: Environment, name: string): string | undefined {
   const place = placeOf(env, name);
   if (place === undefined) return "no cache is known";
-  if (isOpenToOthers(place.base)) return `others may write to ${place.base}`;
-  return whyNotOwn(place.program, "folder") ?? whyNotOwn(place.folder, "folder");
+  if (isReplaceableByOthers(place.base)) return `others may write to ${place.base}`;
+  return ownershipProblem(place.program, "folder") ?? ownershipProblem(place.folder, "folder");
 }
 
 /**
@@ -34,7 +34,7 @@ export function whyNotOwnCache(env: Environment, name: string): string | undefin
  *
  * @throws {Deno.errors.NotFound} when there is nothing
  */
-export function whyNotOwn(path: string, kind: "folder" | "file"): string | undefined {
+export function ownershipProblem(path: string, kind: "folder" | "file"): string | undefined {
   const { isDirectory, isFile, isSymlink, uid, mode } = Deno.lstatSync(path);
   if (isSymlink) return `${path} is a symbolic link`;
   if (!(kind === "folder" ? isDirectory : isFile)) return `${path} is no ${kind}`;
@@ -43,28 +43,28 @@ export function whyNotOwn(path: string, kind: "folder" | "file"): string | undef
 }
 
 /**
- * Makes a folder of the cache, readable by the user alone, and checks it as `whyNotOwnCache()` does.
+ * Makes a folder of the cache, readable by the user alone, and checks it as `cacheFolderProblem()` does.
  *
  * @param action begins the message of an error, such as `Cannot keep the profile`
  * @throws {CliError} when it cannot be made or is not the user's own
  */
-export function makeOwnCache(env: Environment, name: string, action: string): string {
+export function makeCacheFolder(env: Environment, name: string, action: string): string {
   const suggestion = "Set XDG_CACHE_HOME to a folder of your own";
   const place = placeOf(env, name);
   if (place === undefined) {
     throw new CliError(`${action}: neither XDG_CACHE_HOME nor HOME names a folder`, { suggestion });
   }
-  let why: string | undefined;
+  let problem: string | undefined;
   try {
     Deno.mkdirSync(place.base, { recursive: true, mode: 0o700 });
     for (const path of [place.program, place.folder]) {
       if (entryAt(path) === undefined) Deno.mkdirSync(path, { mode: 0o700 });
     }
-    why = whyNotOwnCache(env, name);
+    problem = cacheFolderProblem(env, name);
   } catch (cause) {
     throw new CliError(`${action}: ${(cause as Error).message}`, { suggestion, cause });
   }
-  if (why !== undefined) throw new CliError(`${action}: ${why}`, { suggestion });
+  if (problem !== undefined) throw new CliError(`${action}: ${problem}`, { suggestion });
   return place.folder;
 }
 
@@ -79,7 +79,7 @@ function placeOf(env: Environment, name: string): CachePlace | undefined {
 }
 
 /** Whether others may put something else in the place of the user's folders in a folder. */
-function isOpenToOthers(folder: string): boolean {
+function isReplaceableByOthers(folder: string): boolean {
   const mode = fileAt(folder)?.mode ?? 0;
   return (mode & 0o1002) === 0o002;
 }

@@ -1,8 +1,8 @@
-import { heedChildren } from "./own_signals.ts";
+import { stopIgnoringSigchld } from "./own_signals.ts";
 import { killGroup } from "./process.ts";
 
 /** How a program is run. */
-export interface ProgramToRun {
+interface ProgramToRun {
   readonly args: readonly string[];
   readonly cwd: string;
   /** Its whole environment; that of this program by default. */
@@ -22,12 +22,12 @@ export interface ProgramToRun {
  * @throws what the signal is aborted with, after the program has been killed
  * @throws {Error} when it cannot be started, or prints more than it may, after it has been killed
  */
-export async function endOfProgram(
+export async function runToEnd(
   path: string,
   { args, cwd, env, input, signal, mostOutput = Infinity }: ProgramToRun,
 ): Promise<Deno.CommandOutput> {
   signal?.throwIfAborted();
-  heedChildren();
+  stopIgnoringSigchld();
   const child = new Deno.Command(path, {
     args: [...args],
     cwd,

@@ -10,7 +10,7 @@ const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 
 /** A folder that is held: whatever its path leads to later, this is the one that was found there. */
-export class HeldFolder implements Disposable {
+export class OpenFolder implements Disposable {
   readonly #fd: number;
   #held = true;
 
@@ -26,19 +26,19 @@ export class HeldFolder implements Disposable {
    * @param names the names on the way down from there
    * @returns undefined where there is no such folder, or something else in its place
    */
-  static find(base: string, names: readonly string[]): HeldFolder | undefined {
-    let folder = HeldFolder.#at(base);
+  static find(base: string, names: readonly string[]): OpenFolder | undefined {
+    let folder = OpenFolder.#at(base);
     for (const name of names) {
       if (folder === undefined) return undefined;
       using parent = folder;
-      folder = HeldFolder.#at(`${parent.path}/${name}`);
+      folder = OpenFolder.#at(`${parent.path}/${name}`);
     }
     return folder;
   }
 
-  static #at(path: string): HeldFolder | undefined {
+  static #at(path: string): OpenFolder | undefined {
     const fd = libc().open(cString(path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd === -1 ? undefined : new HeldFolder(fd);
+    return fd === -1 ? undefined : new OpenFolder(fd);
   }
 
   /** The path by which this program reaches it. */
