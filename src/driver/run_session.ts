@@ -85,7 +85,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   const readLog = () => {
     // Once the first request is not held back any more, nobody asks.
-    const connections = state.session.held === undefined ? undefined : servers?.read();
+    const connections = state.session.waitingStartHook === undefined ? undefined : servers?.read();
     if (connections !== undefined) give({ at: now(), type: "mcp", ...connections });
     tell(logInputs(options));
   };

@@ -169,7 +169,7 @@ async function performChild(order: RunOrder, options: ChildOptions): Promise<Chi
   for (const frame of frames) reporter.emit(frame);
   const untaken = untakenMessages(state.session);
   // The next child would fail to take these messages for the same reason, unless this one was started without any.
-  const isDeaf = !isWarm && (!state.session.ready || ending.kind === "unreachable");
+  const isDeaf = !isWarm && (!state.session.isReady || ending.kind === "unreachable");
   if (report !== undefined) {
     const screen = await screenFor(report, { lastScreen, trace: isTraced() });
     const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
@@ -185,7 +185,7 @@ async function performChild(order: RunOrder, options: ChildOptions): Promise<Chi
   ];
   const isLast = FINAL_ENDINGS.includes(ending.kind) ||
     (!outlivesFailures(options) && (isDeaf || ending.kind === "timeout"));
-  const isOver = caller.isFinished || state.session.dismissed === true;
+  const isOver = caller.isFinished || state.session.isDismissed === true;
   if (isLast || (isOver && begin.length === 0)) return { exitCode };
   const previous = {
     sessionId: prepared.sessionId,

@@ -33,7 +33,7 @@ const PING_ID = "claude-print-ping";
  * @param hookId the SessionStart hook that delays the request until it is answered
  */
 export function awaitServers(step: ControlStep, hookId: string): void {
-  step.update({ held: { id: hookId, overdue: false }, introduced: true });
+  step.update({ waitingStartHook: { id: hookId, overdue: false }, hasSessionStarted: true });
   step.emit(deadline("servers", CONNECT_MS));
 }
 
@@ -43,47 +43,47 @@ export function onServers(
   { begun, done, settled = {} }: {
     readonly begun: number;
     readonly done: number;
-    readonly settled?: SessionState["settled"];
+    readonly settled?: SessionState["settledServers"];
   },
 ): void {
-  const { held, options: { mcpServers = 0 } } = step.state;
-  step.update({ settled });
-  if (held === undefined) return;
-  step.update({ held: { ...held, connecting: begun > done } });
+  const { waitingStartHook, options: { mcpServers = 0 } } = step.state;
+  step.update({ settledServers: settled });
+  if (waitingStartHook === undefined) return;
+  step.update({ waitingStartHook: { ...waitingStartHook, connecting: begun > done } });
   const isDone = begun >= mcpServers && done >= begun;
   const settleMs = serverToPing(step.state) === undefined ? SETTLE_MS : ASKED_SETTLE_MS;
-  if (isDone || (held.overdue && !isAwaiting(step.state))) {
+  if (isDone || (waitingStartHook.overdue && !isAwaiting(step.state))) {
     step.emit(deadline("servers", settleMs));
   }
 }
 
 /** Lets the child make its first request, unless it waits longer for some servers or has to be pinged first. */
 export function releaseFirstRequest(step: ControlStep): void {
-  const { held, introduced } = step.state;
-  if (held === undefined) {
-    if (introduced) return;
+  const { waitingStartHook, hasSessionStarted } = step.state;
+  if (waitingStartHook === undefined) {
+    if (hasSessionStarted) return;
     // The hook that would wait for the servers never came: messages do not wait for it any longer.
-    step.update({ introduced: true });
+    step.update({ hasSessionStarted: true });
     deliverNext(step);
     return;
   }
-  if (!held.overdue && isAwaiting(step.state)) {
-    step.update({ held: { ...held, overdue: true } });
+  if (!waitingStartHook.overdue && isAwaiting(step.state)) {
+    step.update({ waitingStartHook: { ...waitingStartHook, overdue: true } });
     step.emit(deadline("servers", LONGER_MS));
     return;
   }
-  if (held.pings === undefined && serverToPing(step.state) !== undefined) {
+  if (waitingStartHook.pings === undefined && serverToPing(step.state) !== undefined) {
     ping(step);
     return;
   }
-  step.update({ held: undefined });
-  step.emit({ type: "answer", id: held.id });
+  step.update({ waitingStartHook: undefined });
+  step.emit({ type: "answer", id: waitingStartHook.id });
   deliverNext(step);
 }
 
 /** Receives the child's answer to a ping. */
 export function onPong(step: ControlStep): void {
-  const pings = step.state.held?.pings;
+  const pings = step.state.waitingStartHook?.pings;
   if (pings === undefined) return;
   if (pings < PINGS) {
     ping(step);
@@ -100,10 +100,12 @@ export function isPong({ id, method }: JsonObject): boolean {
 
 /** Pings the child in the name of a server, as MCP allows: a child that answers has run its timers. */
 function ping(step: ControlStep): void {
-  const { held } = step.state;
+  const { waitingStartHook } = step.state;
   const server = serverToPing(step.state);
-  if (held === undefined || server === undefined) return;
-  step.update({ held: { ...held, pings: (held.pings ?? 0) + 1 } });
+  if (waitingStartHook === undefined || server === undefined) return;
+  step.update({
+    waitingStartHook: { ...waitingStartHook, pings: (waitingStartHook.pings ?? 0) + 1 },
+  });
   step.emit(
     { type: "mcp-message", server, message: { jsonrpc: "2.0", id: PING_ID, method: "ping" } },
     deadline("servers", PONG_MS),
@@ -112,10 +114,10 @@ function ping(step: ControlStep): void {
 
 /** A connected server that is bridged to this program, other than the prompt tool's: that one is a program of its own. */
 function serverToPing(
-  { options: { bridged = [], caller }, settled }: SessionState,
+  { options: { bridged = [], caller }, settledServers }: SessionState,
 ): string | undefined {
   return bridged.find((name) =>
-    settled[name] === "connected" && name !== caller?.promptTool?.server
+    settledServers[name] === "connected" && name !== caller?.promptTool?.server
   );
 }
 
@@ -124,8 +126,8 @@ function serverToPing(
  * takes: one of the latter may never begin to, where a policy forbids it.
  */
 function isAwaiting(
-  { options: { bridged = [], awaited = [] }, settled, held }: SessionState,
+  { options: { bridged = [], awaited = [] }, settledServers, waitingStartHook }: SessionState,
 ): boolean {
-  const names = held?.connecting === true ? [...bridged, ...awaited] : bridged;
-  return names.some((name) => !Object.hasOwn(settled, name));
+  const names = waitingStartHook?.connecting === true ? [...bridged, ...awaited] : bridged;
+  return names.some((name) => !Object.hasOwn(settledServers, name));
 }

@@ -7,9 +7,12 @@ import type { SessionState } from "./session_state.ts";
 import { costDeadline } from "./wait_times.ts";
 
 /** Adds to a Stop the subagents that are at work again and that it does not name: they woke as its hook began to run. */
-export function withWoken({ childQueue: { woken } }: SessionState, stop: HookPayload): HookPayload {
+export function withWoken(
+  { childQueue: { wokenAgents } }: SessionState,
+  stop: HookPayload,
+): HookPayload {
   const tasks = backgroundTasksOf(stop);
-  const others = woken.difference(new Set(tasks.map(({ id }) => id)));
+  const others = wokenAgents.difference(new Set(tasks.map(({ id }) => id)));
   return others.size === 0 ? stop : {
     ...stop,
     background_tasks: [...tasks, ...[...others].map((id) => ({ id, type: "subagent" }))],
@@ -18,13 +21,19 @@ export function withWoken({ childQueue: { woken } }: SessionState, stop: HookPay
 
 /** Receives a Stop with tasks in the background: another turn follows, and another Stop. */
 export function onBackgroundStop(step: ControlStep, stop: HookPayload): void {
-  const { unasked, summed } = step.state;
-  const late = step.state.late || (unasked && isFirstStop(stop));
-  step.update({ background: true, backgroundStop: stop, requests: 0, unasked: true, late });
+  const { awaitsPromptLine, hasEndLine } = step.state;
+  const late = step.state.awaitsEarlierLines || (awaitsPromptLine && isFirstStop(stop));
+  step.update({
+    hasBackgroundTasks: true,
+    backgroundStop: stop,
+    requests: 0,
+    awaitsPromptLine: true,
+    awaitsEarlierLines: late,
+  });
   // A task in the background starts a turn of its own.
   beginTurn(step);
   // On a busy machine the transcript may hold the end of the turn before the Stop hook runs.
-  if (summed && !unasked && !late) restWithTasks(step);
+  if (hasEndLine && !awaitsPromptLine && !late) restWithTasks(step);
 }
 
 /** Whether no Stop hook has made the turn go on before. */
@@ -34,10 +43,11 @@ export function isFirstStop(stop: HookPayload): boolean {
 
 /** Waits for a subagent that is at work again because its shell has ended, as if the last Stop had named it. */
 export function onSubagentWoken(step: ControlStep): void {
-  const { phase, stop, backgroundStop, stopHook, background, waits, turns } = step.state;
-  if (background && backgroundStop !== undefined) {
+  const { phase, stop, backgroundStop, stopHook, hasBackgroundTasks, isOnlyBackground, turns } =
+    step.state;
+  if (hasBackgroundTasks && backgroundStop !== undefined) {
     step.update({ backgroundStop: withWoken(step.state, backgroundStop) });
-    if (waits) awaitBackground(step);
+    if (isOnlyBackground) awaitBackground(step);
     return;
   }
   if (phase === "settling" && stop !== undefined) {
@@ -47,7 +57,11 @@ export function onSubagentWoken(step: ControlStep): void {
     return;
   }
   if (phase !== "resting" || turns === 0) return;
-  step.update({ background: true, backgroundStop: withWoken(step.state, {}), unasked: true });
+  step.update({
+    hasBackgroundTasks: true,
+    backgroundStop: withWoken(step.state, {}),
+    awaitsPromptLine: true,
+  });
   beginTurn(step);
   restWithTasks(step);
 }

@@ -41,8 +41,8 @@ export function backgroundWaitMs(
  * lets them run.
  */
 export function awaitBackground(step: ControlStep): void {
-  const { open, backgroundStop, waits, options, shellLimitMs } = step.state;
-  if (open || !waits || backgroundStop === undefined) return;
+  const { isOpen, backgroundStop, isOnlyBackground, options, shellLimitMs } = step.state;
+  if (isOpen || !isOnlyBackground || backgroundStop === undefined) return;
   const tasks = backgroundTasksOf(backgroundStop);
   const ceilingMs = options.backgroundCeilingMs ?? DEFAULT_BACKGROUND_CEILING_MS;
   const waitMs = tasks.length === 0 ? 0 : backgroundWaitMs({ tasks, ceilingMs, shellLimitMs });

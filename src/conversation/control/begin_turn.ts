@@ -19,15 +19,15 @@ const ECHO_MS = 3000;
 
 /** Records that the child can take a prompt, and bounds the time until it does. */
 export function markReady(step: ControlStep): void {
-  step.update({ ready: true });
+  step.update({ isReady: true });
   step.emit(deadline("start"));
   extendDelivery(step);
 }
 
 /** Gives the rest of the start its whole time again, because a dialog is about to close. */
 export function extendStart(step: ControlStep): void {
-  const { ready, options } = step.state;
-  if (isBeforeTurn(step.state) && !ready) step.emit(deadline("start", options.startTimeoutMs));
+  const { isReady, options } = step.state;
+  if (isBeforeTurn(step.state) && !isReady) step.emit(deadline("start", options.startTimeoutMs));
   else extendDelivery(step);
 }
 
@@ -51,8 +51,8 @@ export function isSubmitted(state: SessionState): boolean {
 }
 
 /** Whether a turn that begins now is that of a wake-up: the caller has sent no message for it. */
-function wakesItself({ phase, wakeup, woken, noticed }: SessionState): boolean {
-  return phase === "resting" && !noticed && (wakeup !== undefined || woken);
+function wakesItself({ phase, wakeup, isWakeup, isTaskNotice }: SessionState): boolean {
+  return phase === "resting" && !isTaskNotice && (wakeup !== undefined || isWakeup);
 }
 
 /** Has the screen looked at if the terminal's output does not show a paste in time. */
@@ -92,7 +92,7 @@ export function enterAfterLook(step: ControlStep, { asks }: { readonly asks: boo
 
 /** Records that the turn is under way; from `settling` too, when another Stop hook makes the assistant go on. */
 export function beginTurn(step: ControlStep): void {
-  const { phase, ending, noticed, wakeup } = step.state;
+  const { phase, ending, isTaskNotice, wakeup } = step.state;
   if (phase === "working" || ending !== undefined) return;
   if (phase === "aborting") {
     if (isPromptTaken(step.state)) return;
@@ -105,17 +105,17 @@ export function beginTurn(step: ControlStep): void {
   changePhase(step, { phase: "working" });
   step.update({
     wakeup: wakeup && { at: wakeup.at },
-    woken: step.state.woken || isWoken,
-    ready: true,
-    completed: false,
-    waits: false,
-    childQueue: { ...step.state.childQueue, leftAt: undefined },
-    priced: false,
+    isWakeup: step.state.isWakeup || isWoken,
+    isReady: true,
+    isComplete: false,
+    isOnlyBackground: false,
+    childQueue: { ...step.state.childQueue, noticeTakenAt: undefined },
+    isCostSettled: false,
     stop: undefined,
     failure: undefined,
     limited: undefined,
   });
-  emitTurnDeadlines(step, { isOwn: isWoken || (phase === "resting" && noticed) });
+  emitTurnDeadlines(step, { isOwn: isWoken || (phase === "resting" && isTaskNotice) });
 }
 
 /** @param options.isOwn whether the child has begun the turn without a message */

@@ -16,14 +16,14 @@ export function onToolUse(
   step: ControlStep,
   { id, payload }: { readonly id: string; readonly payload: HookPayload },
 ): void {
-  const { unpaid, paidAgents } = step.state;
+  const { unpaidHooks, paidAgents } = step.state;
   const agent = agentOf(payload);
   const isKnown = paidAgents.has(agent);
   if (isKnown && !isOverspent(step.state)) {
     step.emit({ type: "answer", id });
     return;
   }
-  step.update({ unpaid: [...unpaid, { id, agent }] });
+  step.update({ unpaidHooks: [...unpaidHooks, { id, agent }] });
   if (isOverspent(step.state)) {
     stopSpending(step);
     return;
@@ -55,14 +55,14 @@ export function onSpent(
 
 /** Lets the tools run that wait for a price, or refuses them: the price is known, or was not reported in time. */
 export function releaseTools(step: ControlStep): void {
-  const { unpaid } = step.state;
-  if (unpaid.length === 0) return;
+  const { unpaidHooks } = step.state;
+  if (unpaidHooks.length === 0) return;
   if (isOverspent(step.state)) {
     stopSpending(step);
     return;
   }
-  step.update({ unpaid: [] });
-  step.emit(deadline("budget"), ...unpaid.map(({ id }): Effect => ({ type: "answer", id })));
+  step.update({ unpaidHooks: [] });
+  step.emit(deadline("budget"), ...unpaidHooks.map(({ id }): Effect => ({ type: "answer", id })));
 }
 
 /**
@@ -71,19 +71,19 @@ export function releaseTools(step: ControlStep): void {
  * goes on where only subagents in the background are refused a tool.
  */
 function stopSpending(step: ControlStep): void {
-  const { unpaid, phase, childQueue: { running } } = step.state;
-  step.update({ unpaid: [] });
+  const { unpaidHooks, phase, childQueue: { runningTasks } } = step.state;
+  step.update({ unpaidHooks: [] });
   if (phase === "working" && isLast(step.state)) {
     endTurn(step, { kind: "budget" });
     return;
   }
-  if (phase === "working" && unpaid.some(({ agent }) => !running.has(agent))) {
+  if (phase === "working" && unpaidHooks.some(({ agent }) => !runningTasks.has(agent))) {
     changePhase(step, { phase: "settling" });
-    step.update({ limited: "budget", priced: true });
+    step.update({ limited: "budget", isCostSettled: true });
   }
   step.emit(
     deadline("budget"),
-    ...unpaid.map(({ id }): Effect => ({ type: "answer", id, reply: OVERSPENT })),
+    ...unpaidHooks.map(({ id }): Effect => ({ type: "answer", id, reply: OVERSPENT })),
   );
 }
 

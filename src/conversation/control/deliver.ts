@@ -156,9 +156,9 @@ function renew(
  * child may have more to do, and changes wait for the message.
  */
 function isRenewedEarly(state: SessionState): boolean {
-  const { phase, open, changes, queue, consulted } = state;
-  return phase === "resting" && open && !hasBegun(state) && changes !== undefined &&
-    queue.length + consulted.size === 0;
+  const { phase, isOpen, changes, queue, consultedRequests } = state;
+  return phase === "resting" && isOpen && !hasBegun(state) && changes !== undefined &&
+    queue.length + consultedRequests.size === 0;
 }
 
 /** Replaces a child that has waited for further changes. */
@@ -209,9 +209,9 @@ function mayWait(message: Message): message is Prompt {
  * Whether a request of the caller's has to be carried out before any further turn: its initialization, a rewind of files,
  * a choice of the model or of MCP servers, or the stop of a task.
  */
-function isPreparing({ consulted, taskStops }: SessionState): boolean {
+function isPreparing({ consultedRequests, taskStops }: SessionState): boolean {
   return taskStops.length > 0 ||
-    [...consulted.values()].some((request) =>
+    [...consultedRequests.values()].some((request) =>
       PREPARING.includes(request.subtype) || changesServers(request)
     );
 }
@@ -222,8 +222,8 @@ const PREPARING = ["initialize", "rewind_files", SET_MODEL, SLASH_COMMAND];
  * Whether the SessionStart hook has run, which tells what is printed at the beginning of a turn that the child knows nothing
  * of. The hook may come after the child's idle status.
  */
-function hasIntroduced({ introduced, turns, options }: SessionState): boolean {
-  return introduced || turns > 0 || options.hookless === true;
+function hasIntroduced({ hasSessionStarted, turns, options }: SessionState): boolean {
+  return hasSessionStarted || turns > 0 || options.hookless === true;
 }
 
 /** The answer of the headless Claude Code that has carried out a message, if one has. */
@@ -238,8 +238,9 @@ function unaffordable(prompt: Prompt): Message {
 }
 
 /** Whether the child waits for a message: nothing is under way but tasks in the background. */
-export function isAtRest({ phase, waits, status }: SessionState): boolean {
-  return phase === "resting" || (phase === "working" && waits && status?.status !== "waiting");
+export function isAtRest({ phase, isOnlyBackground, status }: SessionState): boolean {
+  return phase === "resting" ||
+    (phase === "working" && isOnlyBackground && status?.status !== "waiting");
 }
 
 /**
@@ -248,7 +249,7 @@ export function isAtRest({ phase, waits, status }: SessionState): boolean {
  */
 export function restWithTasks(step: ControlStep): void {
   cancelAbort(step);
-  step.update({ waits: true });
+  step.update({ isOnlyBackground: true });
   awaitBackground(step);
   deliverNext(step);
 }
@@ -256,7 +257,7 @@ export function restWithTasks(step: ControlStep): void {
 /** Pastes the next prompt into the input box. */
 function pasteNext(step: ControlStep, prompt: Prompt): void {
   const { sent, queue } = step.state;
-  step.update({ queue: queue.slice(1), sent: [...sent, prompt], waits: false });
+  step.update({ queue: queue.slice(1), sent: [...sent, prompt], isOnlyBackground: false });
   pasteFirst(step, promptParts(prompt));
   boundDelivery(step);
 }
@@ -316,19 +317,19 @@ export function seePasted(
 
 /** Sends the next message to the rendezvous socket of a child that rests, once it has one. */
 function sendNext(step: ControlStep, next: Prompt): void {
-  const { queue, sent, reachable, held, options, introduced } = step.state;
-  if (!reachable) {
+  const { queue, sent, isReachable, waitingStartHook, options, hasSessionStarted } = step.state;
+  if (!isReachable) {
     step.emit(deadline("rendezvous", RENDEZVOUS_MS));
     return;
   }
   // The child would take the prompt at once, though a hook delays its first request.
-  if (held !== undefined) return;
-  if (options.mcpServers !== undefined && !introduced) {
+  if (waitingStartHook !== undefined) return;
+  if (options.mcpServers !== undefined && !hasSessionStarted) {
     step.emit(deadline("servers", HOLD_MS));
     return;
   }
   changePhase(step, { phase: "entered", entersAgain: false });
-  step.update({ queue: queue.slice(1), sent: [...sent, next], waits: false });
+  step.update({ queue: queue.slice(1), sent: [...sent, next], isOnlyBackground: false });
   step.emit(delivery(next), deadline("rendezvous"));
   boundDelivery(step);
   step.emit({ type: "trace", text: "prompt sent to the rendezvous socket" });
@@ -337,8 +338,8 @@ function sendNext(step: ControlStep, next: Prompt): void {
 
 /** Sends the next message to a child with a turn under way, if the message may become a part of that turn. */
 function joinTurn(step: ControlStep, next: Prompt): void {
-  const { phase, waits, stopsAfter, queue, sent } = step.state;
-  const joins = phase === "working" && !waits && next.command === undefined &&
+  const { phase, isOnlyBackground, stopsAfter, queue, sent } = step.state;
+  const joins = phase === "working" && !isOnlyBackground && next.command === undefined &&
     next.priority !== "later" && stopsAfter === undefined;
   if (!joins) return;
   step.update({ queue: queue.slice(1), sent: [...sent, next] });

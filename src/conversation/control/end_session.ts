@@ -172,7 +172,7 @@ function emitOutputComplete(step: ControlStep): void {
 /** Whether the child has to live on: on a busy machine 2.1.197 wrote the prompt after the answer. */
 function isKept(state: SessionState): boolean {
   return state.phase === "ending" && state.ending.kind === "answered" &&
-    !(state.recorded && isWritten(state, state.ending));
+    !(state.hasPromptLine && isWritten(state, state.ending));
 }
 
 /** How much later than its child's end a transcript may be complete: 0.15 s were seen after Stop, none after a clean exit. */
@@ -205,11 +205,11 @@ export function finishSession(step: ControlStep): void {
 function isWritten(state: SessionState, ending: Ending): boolean {
   if (ending.kind !== "answered" || ending.unfinished !== undefined) return true;
   if (!isOutputWritten(state)) return false;
-  if (state.carriedOut) return true;
+  if (state.isCarriedOut) return true;
   const message = ending.stop["last_assistant_message"];
   return typeof message === "string" && message.trim() !== ""
     ? announces(message, state.answer)
-    : state.answered || state.completed;
+    : state.hasAnswerLine || state.isComplete;
 }
 
 /** The ending that nothing can change any more, though the child is not idle yet. */

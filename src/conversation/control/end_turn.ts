@@ -68,8 +68,8 @@ function emitTurnEnd(
     unwritten: step.state.unwritten.filter((prompt) =>
       prompt.command === undefined || !taken.includes(prompt)
     ),
-    late: !recorded || unwritten.some(({ command }) => command === undefined),
-    shaken: isNext && escapes > 0,
+    awaitsEarlierLines: !recorded || unwritten.some(({ command }) => command === undefined),
+    mayHaveStaleEscape: isNext && escapes > 0,
   });
   changePhase(step, isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" });
   step.emit({ type: "trace", text: `turn over: ${ending.kind}` });
@@ -109,10 +109,10 @@ const TURN_DEADLINES = [
  * else tells that it was taken.
  */
 function unwrittenMessages(
-  { recorded, taken, unwritten }: SessionState,
+  { hasPromptLine, taken, unwritten }: SessionState,
   { kind }: Ending,
 ): readonly Prompt[] {
-  return recorded
+  return hasPromptLine
     ? []
     : taken.filter((prompt) =>
       unwritten.includes(prompt) && (prompt.command === undefined || kind === "aborted")
@@ -138,7 +138,7 @@ export function beginNextTurn(
   if (ending === undefined) return false;
   const followed = ending.kind === "aborted" || mayBeFollowed(ending);
   endTurn(step, ending, { recorded: false, followed });
-  step.update({ woken, noticed });
+  step.update({ isWakeup: woken, isTaskNotice: noticed });
   beginTurn(step);
   return true;
 }
@@ -169,7 +169,7 @@ function mayBeFollowed({ kind }: Ending): boolean {
 function awaitsNext(state: SessionState, ending: Ending): boolean {
   if (!isLast(state) || !mayBeFollowed(ending)) return false;
   return isFollowed(state) ||
-    (ending.kind === "answered" && state.childQueue.running.size > 0 && !state.summed);
+    (ending.kind === "answered" && state.childQueue.runningTasks.size > 0 && !state.hasEndLine);
 }
 
 /**
@@ -196,7 +196,7 @@ export function endRecordedTurn(step: ControlStep): boolean {
 
 /** Whether the child has yet to report the turn's cost, and what is left of limits. */
 export function isAwaitingCost(state: SessionState): boolean {
-  return !state.priced && mustKnowCost(state);
+  return !state.isCostSettled && mustKnowCost(state);
 }
 
 function mustKnowCost(state: SessionState): boolean {
@@ -221,7 +221,7 @@ export function isStale(
 /** Goes on after the turn's cost was reported, or was waited for long enough: the child may take what is in its queue. */
 export function settleCost(step: ControlStep): void {
   const { stopHook, phase } = step.state;
-  step.update({ stopHook: undefined, priced: true });
+  step.update({ stopHook: undefined, isCostSettled: true });
   if (stopHook !== undefined) step.emit(stopHook);
   if (phase === "settling" && endAtOnce(step)) return;
   endRecordedTurn(step);
@@ -240,7 +240,7 @@ export function settleCost(step: ControlStep): void {
 export function endAtOnce(step: ControlStep): boolean {
   const ending = lastAnnounced(step.state);
   const mayEnd = ending !== undefined && hasEndedStop(step.state) &&
-    (step.state.taskless || isOnRecord(step.state)) && !isAwaitingCost(step.state);
+    (step.state.isTaskless || isOnRecord(step.state)) && !isAwaitingCost(step.state);
   if (mayEnd) endSession(step, ending);
   return mayEnd;
 }
@@ -278,7 +278,7 @@ export function askTasks(step: ControlStep): void {
 /** Records that nothing was started in the background: no line that is still to be read can make the child go on. */
 export function onTaskless(step: ControlStep): void {
   if (step.state.phase !== "settling") return;
-  step.update({ taskless: true });
+  step.update({ isTaskless: true });
   endAtOnce(step);
 }
 
@@ -289,7 +289,7 @@ export function onTaskless(step: ControlStep): void {
  * @returns whether it is such a turn
  */
 export function endCarriedOutTurn(step: ControlStep): boolean {
-  const { phase, blocked, carriedOut, status, sent, taken } = step.state;
+  const { phase, blocked, isCarriedOut, status, sent, taken } = step.state;
   if (status?.status !== "idle") return false;
   // A child that is busy only as long as its hooks take may never have been seen to be busy.
   const isUnderWay = isSubmitted(step.state) && phase !== "settling" && phase !== "aborting";
@@ -299,7 +299,7 @@ export function endCarriedOutTurn(step: ControlStep): boolean {
     endTurn(step, { kind: "blocked", text: blocked });
     return true;
   }
-  if (!carriedOut || phase !== "working") return false;
+  if (!isCarriedOut || phase !== "working") return false;
   settleCarriedOutTurn(step);
   return true;
 }
@@ -311,7 +311,7 @@ function settleCarriedOutTurn(step: ControlStep): void {
   const asksCost = mustKnowCost(step.state) && canAskCost(step.state);
   takeFirst(step);
   changePhase(step, { phase: "settling" });
-  step.update({ stop: {}, summed: true, priced: !asksCost });
+  step.update({ stop: {}, hasEndLine: true, isCostSettled: !asksCost });
   if (endRecordedTurn(step)) return;
   step.emit(...deadlines);
   if (asksCost) askCost(step);
@@ -324,8 +324,8 @@ function settleCarriedOutTurn(step: ControlStep): void {
  * @returns whether the turn has ended
  */
 export function endHooklessTurn(step: ControlStep): boolean {
-  const { options, phase, completed, status } = step.state;
-  const isOver = options.hookless === true && phase === "working" && completed &&
+  const { options, phase, isComplete, status } = step.state;
+  const isOver = options.hookless === true && phase === "working" && isComplete &&
     status !== undefined && status.status !== "busy" && !isFollowed(step.state);
   if (isOver) endTurn(step, { kind: "answered", stop: {} });
   return isOver;
@@ -347,16 +347,25 @@ export function endInAnyCase(step: ControlStep): void {
  * line at the end of the turn tells that all is written.
  */
 function isOnRecord(state: SessionState): boolean {
-  const { recorded, completed, summed, limited, atLimit, carriedOut, stop, failure, answer } =
-    state;
-  if (!recorded || !isOutputWritten(state)) return false;
-  const isAwaitingEnd = atLimit || limited !== undefined || mayBeWoken(state) ||
+  const {
+    hasPromptLine,
+    isComplete,
+    hasEndLine,
+    limited,
+    isAtLimit,
+    isCarriedOut,
+    stop,
+    failure,
+    answer,
+  } = state;
+  if (!hasPromptLine || !isOutputWritten(state)) return false;
+  const isAwaitingEnd = isAtLimit || limited !== undefined || mayBeWoken(state) ||
     isAwaitingStopHooks(state);
-  if (isAwaitingEnd && !summed) return false;
+  if (isAwaitingEnd && !hasEndLine) return false;
   // The output of a command is no answer.
-  if (carriedOut) return true;
+  if (isCarriedOut) return true;
   const message = (stop ?? failure)?.["last_assistant_message"];
-  if (completed || typeof message !== "string" || message.trim() === "") return true;
+  if (isComplete || typeof message !== "string" || message.trim() === "") return true;
   return announces(message, answer);
 }
 
@@ -365,6 +374,6 @@ function isOnRecord(state: SessionState): boolean {
  * are over, and then the end of the turn. Before the result of the last turn is printed, all lines are read anyway.
  */
 function isAwaitingStopHooks(state: SessionState): boolean {
-  return state.options.conversation === true && state.stop !== undefined && !state.carriedOut &&
+  return state.options.conversation === true && state.stop !== undefined && !state.isCarriedOut &&
     hasOtherStopHooks(state);
 }

@@ -26,10 +26,10 @@ export function queueAfter(state: SessionState, entry: Entry): ChildQueue {
       return entry.line.type === "queue-operation" ? afterOperation(state, entry.line) : queue;
     case "user": {
       const task = taskStartedIn(entry.toolUseResult);
-      if (isPrompt(entry)) return { ...queue, leftAt: undefined };
+      if (isPrompt(entry)) return { ...queue, noticeTakenAt: undefined };
       return task === undefined
         ? queue
-        : { ...queue, running: queue.running.union(new Set([task])) };
+        : { ...queue, runningTasks: queue.runningTasks.union(new Set([task])) };
     }
     default:
       return queue;
@@ -45,10 +45,10 @@ function afterOperation(state: SessionState, line: JsonObject): ChildQueue {
     return {
       ...queue,
       length: queue.length + 1,
-      noticed: queue.noticed || isNotification(content) || isWakeup(state, content),
-      running: queue.running.difference(ended),
-      over: queue.over.union(ended),
-      woken: queue.woken.difference(ended),
+      hasNotice: queue.hasNotice || isNotification(content) || isWakeup(state, content),
+      runningTasks: queue.runningTasks.difference(ended),
+      endedTasks: queue.endedTasks.union(ended),
+      wokenAgents: queue.wokenAgents.difference(ended),
     };
   }
   const length = Math.max(0, queue.length - 1);
@@ -60,11 +60,13 @@ function afterOperation(state: SessionState, line: JsonObject): ChildQueue {
   return {
     ...queue,
     length,
-    noticed: queue.noticed && length > 0,
-    woken: woken === undefined ? queue.woken : queue.woken.union(new Set([woken])),
-    leftAt: queue.noticed && operation === "dequeue" && isTurnsOwn
+    hasNotice: queue.hasNotice && length > 0,
+    wokenAgents: woken === undefined
+      ? queue.wokenAgents
+      : queue.wokenAgents.union(new Set([woken])),
+    noticeTakenAt: queue.hasNotice && operation === "dequeue" && isTurnsOwn
       ? Date.parse(asText(timestamp))
-      : queue.leftAt,
+      : queue.noticeTakenAt,
   };
 }
 
@@ -84,12 +86,12 @@ function isAgentAtWork({ tools }: SessionState): boolean {
  * 2.1.330 the line says that a subagent gets the notice; before, only the shell tells.
  */
 function wokenBy(
-  { over, shells }: ChildQueue,
+  { endedTasks, shellOwners }: ChildQueue,
   { operation, content, reason = TO_AGENT }: JsonObject,
 ): string | undefined {
   if (operation !== "remove" || reason !== TO_AGENT) return undefined;
-  const owner = shells.get(parseTaskNotification(content)?.taskId ?? "");
-  return owner !== undefined && over.has(owner) ? owner : undefined;
+  const owner = shellOwners.get(parseTaskNotification(content)?.taskId ?? "");
+  return owner !== undefined && endedTasks.has(owner) ? owner : undefined;
 }
 
 const TO_AGENT = "delivered_to_agent";
@@ -102,8 +104,8 @@ export function recordShell(
   const shell = entry.type === "user" ? taskStartedIn(entry.toolUseResult) : undefined;
   if (shell === undefined) return;
   const { childQueue: queue } = step.state;
-  const shells = new Map([...queue.shells, [shell, agentId]]);
-  step.update({ childQueue: { ...queue, shells } });
+  const shells = new Map([...queue.shellOwners, [shell, agentId]]);
+  step.update({ childQueue: { ...queue, shellOwners: shells } });
 }
 
 /** The task in the background that a call has started, or started anew. */
@@ -116,23 +118,25 @@ function taskStartedIn(outcome: unknown): string | undefined {
 
 /** Whether the child goes on by itself once a turn is over, with the end of a task. */
 export function isFollowed(state: SessionState): boolean {
-  const { length, noticed } = state.childQueue;
-  return isNextTaken(state) || (noticed && length > 0);
+  const { length, hasNotice } = state.childQueue;
+  return isNextTaken(state) || (hasNotice && length > 0);
 }
 
 /** Whether the child has taken a task's end out of its queue after the turn, and that prompt is still to be read. */
 export function isNextTaken(
-  { phase, waits, announcedAt, options, childQueue: { leftAt } }: SessionState,
+  { phase, isOnlyBackground, announcedAt, options, childQueue: { noticeTakenAt } }: SessionState,
 ): boolean {
-  const isUnderWay = phase === "working" && !waits && options.hookless !== true;
-  if (leftAt === undefined || isUnderWay) return false;
-  return announcedAt === undefined || !(leftAt < announcedAt);
+  const isUnderWay = phase === "working" && !isOnlyBackground && options.hookless !== true;
+  if (noticeTakenAt === undefined || isUnderWay) return false;
+  return announcedAt === undefined || !(noticeTakenAt < announcedAt);
 }
 
 /** Stops waiting for the notices that are in the queue. */
 export function forgetNotices(step: ControlStep): void {
-  const { running, over, shells, woken } = step.state.childQueue;
-  step.update({ childQueue: { ...EMPTY_QUEUE, running, over, shells, woken } });
+  const { runningTasks, endedTasks, shellOwners, wokenAgents } = step.state.childQueue;
+  step.update({
+    childQueue: { ...EMPTY_QUEUE, runningTasks, endedTasks, shellOwners, wokenAgents },
+  });
 }
 
 /** How long `claude -p` waits for a wake-up after its time, or after the end of a turn that is later. */
@@ -178,12 +182,14 @@ export function boundWakeup(step: ControlStep): void {
  * Then Stop is the end only once the child is idle.
  */
 export function hasOtherStopHooks(state: SessionState): boolean {
-  return state.options.otherStopHooks || state.pursues ||
+  return state.options.otherStopHooks || state.pursuesGoal ||
     isGoalTyped(currentPrompt(state)?.text ?? "");
 }
 
 /** Records whether the session pursues a goal after some lines. */
 export function recordGoal(step: ControlStep, entries: readonly Entry[]): void {
   const pursues = entries.map(pursuesAfter).findLast((each) => each !== undefined);
-  if (pursues !== undefined && pursues !== step.state.pursues) step.update({ pursues });
+  if (pursues !== undefined && pursues !== step.state.pursuesGoal) {
+    step.update({ pursuesGoal: pursues });
+  }
 }

@@ -48,7 +48,10 @@ function onOpenDeadline(
     case "timeout":
       return interruptChild(step, announcedEnding(step.state) ?? { kind: "timeout" });
     case "start":
-      return endSession(step, { kind: "not-started", silent: step.state.heardAt === undefined });
+      return endSession(step, {
+        kind: "not-started",
+        silent: step.state.firstOutputAt === undefined,
+      });
     case "delivery":
       return onUndelivered(step);
     case "silence":
@@ -107,8 +110,8 @@ function onUndelivered(step: ControlStep): void {
 }
 
 function onUnreachable(step: ControlStep): void {
-  const { phase, reachable } = step.state;
-  if (phase === "resting" && !reachable) endSession(step, { kind: "unreachable" });
+  const { phase, isReachable } = step.state;
+  if (phase === "resting" && !isReachable) endSession(step, { kind: "unreachable" });
 }
 
 /** Goes on after Escape has had its time. */
@@ -128,28 +131,28 @@ function onInterrupt(step: ControlStep): void {
 
 /** Ends a turn whose child has been idle for so long that no hook will tell of the turn's end. */
 function onIdleForLong(step: ControlStep): void {
-  const { background, phase, completed, prompted, taken, sent } = step.state;
+  const { hasBackgroundTasks, phase, isComplete, isPromptKnown, taken, sent } = step.state;
   // A child that rests has no turn that could be over, also while it waits for a wake-up.
-  if (background || phase === "resting") return;
+  if (hasBackgroundTasks || phase === "resting") return;
   if (isPromptLost(step.state)) return resendLostPrompts(step);
   // The transcript tells of an end that no hook could tell, as when the FIFO is gone.
-  if (completed) return endTurn(step, { kind: "answered", stop: {} });
+  if (isComplete) return endTurn(step, { kind: "answered", stop: {} });
   // A prompt that was never taken is left to the start deadline, which ends as a turn begins; a command of Claude Code's own
   // may have no hook.
-  if (!prompted && phase !== "working" && !isCommand(step.state)) return;
+  if (!isPromptKnown && phase !== "working" && !isCommand(step.state)) return;
   step.update({ taken: [...taken, ...sent], sent: [] });
-  endTurn(step, { kind: "idle", prompted });
+  endTurn(step, { kind: "idle", prompted: isPromptKnown });
 }
 
 /** Ends the wait for tasks in the background, or for a wake-up. */
 function onBackgroundOver(step: ControlStep): void {
-  const { phase, wakeup, background, backgroundStop: stop, options } = step.state;
+  const { phase, wakeup, hasBackgroundTasks, backgroundStop: stop, options } = step.state;
   if (phase === "resting" && wakeup?.awaited) {
     endSession(step, { kind: "closed" });
   } else if (isFollowed(step.state)) {
     forgetNotices(step);
     step.emit(deadline("background", options.drainTimeoutMs));
-  } else if (phase === "working" && background && stop !== undefined) {
+  } else if (phase === "working" && hasBackgroundTasks && stop !== undefined) {
     endSession(step, { kind: "answered", stop, unfinished: backgroundTasksOf(stop) });
   }
 }
@@ -168,22 +171,23 @@ function onUndrained(step: ControlStep): void {
 
 /** Ends a silent child; a tool at work, or a task in the background, is not silence, however long it takes. */
 function onSilence(step: ControlStep, at: number): void {
-  const { options: { idleTimeoutMs }, tools, background, phase, lifeAt } = step.state;
+  const { options: { idleTimeoutMs }, tools, hasBackgroundTasks, phase, lifeAt } = step.state;
   if (idleTimeoutMs === undefined) return;
-  const isBusy = tools.size > 0 || background || phase === "resting" || awaitsCaller(step.state);
+  const isBusy = tools.size > 0 || hasBackgroundTasks || phase === "resting" ||
+    awaitsCaller(step.state);
   const quietMs = isBusy ? 0 : at - lifeAt;
   if (quietMs < idleTimeoutMs) step.emit(deadline("silence", idleTimeoutMs - quietMs));
   else interruptChild(step, announcedEnding(step.state) ?? { kind: "silent" });
 }
 
 /** Whether the child waits for the caller, who may be a person. */
-function awaitsCaller({ asked, waiting }: SessionState): boolean {
-  return asked.size + waiting.length > 0;
+function awaitsCaller({ openQuestions, waitingQuestions }: SessionState): boolean {
+  return openQuestions.size + waitingQuestions.length > 0;
 }
 
 /** Whether other Stop hooks are still at work, as those that run a project's tests: Claude Code itself limits their time. */
 function isAtHooks(state: SessionState): boolean {
-  return hasOtherStopHooks(state) && state.phase === "settling" && !state.completed &&
+  return hasOtherStopHooks(state) && state.phase === "settling" && !state.isComplete &&
     state.status?.status === "busy";
 }
 

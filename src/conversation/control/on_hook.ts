@@ -145,7 +145,7 @@ function onStop(step: ControlStep, call: AskingHook): void {
     remindOfOutput(step, id);
     return;
   }
-  if (isLastRequest) step.update({ atLimit: true });
+  if (isLastRequest) step.update({ isAtLimit: true });
   const effects = step.capture(() => {
     onTurnHook(step, call);
     deliverTogether(step);
@@ -222,7 +222,7 @@ function onCallback(step: ControlStep, call: HookCall, place: number): void {
     step.emit(veto(hookId));
     return;
   }
-  const { phase, silent, withdrawn } = step.state;
+  const { phase, silentAgents, withdrawnHooks } = step.state;
   // The hooks of a turn's own prompt end before its line is written: the child goes on with a prompt in its queue.
   const isOfNext = callback.event === "UserPromptSubmit" && phase === "aborting" &&
     isPromptRecorded(step.state);
@@ -230,13 +230,13 @@ function onCallback(step: ControlStep, call: HookCall, place: number): void {
     const { agent_id: agentId } = payload;
     // From now on the last words of this subagent are waited for.
     if (callback.event === "SubagentStart" && typeof agentId === "string") {
-      step.update({ silent: new Set([...silent, agentId]) });
+      step.update({ silentAgents: new Set([...silentAgents, agentId]) });
     }
     runOld(step, (state) => askWhenTold(state, { asking: { hookId, payload, callback }, at }));
     return;
   }
   // Escape or the end of the child ends what this hook guards.
-  if (mayForbid(callback.event)) step.update({ withdrawn: [...withdrawn, hookId] });
+  if (mayForbid(callback.event)) step.update({ withdrawnHooks: [...withdrawnHooks, hookId] });
   else step.emit(answerHook(hookId));
 }
 
@@ -247,11 +247,11 @@ function mayAsk({ phase }: SessionState): boolean {
 
 /** Whether the child goes on by itself after a Stop, before the turn's cost is known. */
 function goesOn(state: SessionState): boolean {
-  const { options, phase, sent, background } = state;
+  const { options, phase, sent, hasBackgroundTasks } = state;
   return options.conversation === true &&
     (phase === "settling"
       ? sent.length > 0 || isFollowed(state)
-      : phase === "working" && background);
+      : phase === "working" && hasBackgroundTasks);
 }
 
 /**
@@ -259,9 +259,10 @@ function goesOn(state: SessionState): boolean {
  * child may have to: on a busy machine its status is read before the hook.
  */
 function mustAwaitServers(state: SessionState, event: string): boolean {
-  const { ending, options, introduced, held } = state;
-  return options.mcpServers !== undefined && ending === undefined && held === undefined &&
-    event === "SessionStart" && !introduced;
+  const { ending, options, hasSessionStarted, waitingStartHook } = state;
+  return options.mcpServers !== undefined && ending === undefined &&
+    waitingStartHook === undefined &&
+    event === "SessionStart" && !hasSessionStarted;
 }
 
 /** Hooks that tell that a request was answered: its tools have returned, or it has called none. */

@@ -156,6 +156,7 @@ function answerDialog(
 
 /** Whether several calls are open, of which each may ask on the screen; an agent's own call asks no more. */
 function hasSeveralCalls(state: SessionState): boolean {
-  const { calls } = withTold(state);
-  return calls.filter(({ name, returned }) => !returned && !AGENTS.includes(name)).length > 1;
+  const { printedCalls } = withTold(state);
+  return printedCalls.filter(({ name, returned }) => !returned && !AGENTS.includes(name)).length >
+    1;
 }

@@ -28,12 +28,9 @@ import {
 import { followUpDeadline, idleDeadline, settlingDeadlines } from "./wait_times.ts";
 
 /** What was known before a line was read. */
-interface KnownBefore {
-  readonly isFollowed: boolean;
-  readonly recorded: boolean;
-  readonly requested: boolean;
-  readonly unasked: boolean;
-}
+type KnownBefore =
+  & Pick<SessionState, "hasPromptLine" | "hasRequestLine" | "awaitsPromptLine">
+  & { readonly isFollowed: boolean };
 
 /** A line of the transcript, and what it tells. */
 interface Line {
@@ -44,17 +41,20 @@ interface Line {
 /** Receives a line of the transcript: it tells what runs, what is written, and whether the turn is over. */
 export function onTranscript(step: ControlStep, line: Entry): void {
   const sign = transcriptSign(line);
-  const { childQueue: { woken: wokenBefore }, lines } = step.state;
-  const { recorded, requested, unasked, wakeup, woken, late } = step.state;
+  const { childQueue: { wokenAgents }, knownLines } = step.state;
+  const { hasPromptLine, hasRequestLine, awaitsPromptLine } = step.state;
+  const { wakeup, isWakeup, awaitsEarlierLines } = step.state;
   const before: KnownBefore = {
+    hasPromptLine,
+    hasRequestLine,
+    awaitsPromptLine,
     isFollowed: isFollowed(step.state),
-    recorded,
-    requested,
-    unasked,
   };
   const wasNextTaken = isNextTaken(step.state);
   recordSession(step, { line, sign });
-  if (step.state.childQueue.woken.size > wokenBefore.size && step.state.ending === undefined) {
+  if (
+    step.state.childQueue.wokenAgents.size > wokenAgents.size && step.state.ending === undefined
+  ) {
     onSubagentWoken(step);
     return;
   }
@@ -70,22 +70,22 @@ export function onTranscript(step: ControlStep, line: Entry): void {
   }
   const isNotice = sign.prompt && asked?.isFound === false && isNotification(sign.asked);
   // A wake-up of which no hook has told.
-  const isWoken = isOfTime && wakeup !== undefined && !woken && !late;
+  const isWoken = isOfTime && wakeup !== undefined && !isWakeup && !awaitsEarlierLines;
   // The child goes on with the end of a task. Where it has ended that turn too, it took the prompt before that.
   const mayBegin = isWoken || (isNotice && wasNextTaken);
   if (mayBegin && beginNextTurn(step, { woken: isWoken, noticed: isNotice })) {
     onTranscript(step, line);
     return;
   }
-  const isLate = step.state.late &&
+  const isLate = step.state.awaitsEarlierLines &&
     (!sign.prompt || asked?.isLate === true || (isNotice && awaitsLine(step.state)));
   if (asked !== undefined) step.update(asked.changes);
-  recordId(step, { line, given: ownId(lines, asked?.uuid) });
+  recordId(step, { line, given: ownId(knownLines, asked?.uuid) });
   step.update({
-    late: isLate,
-    unasked: step.state.unasked && !sign.prompt,
-    woken: step.state.woken || isWoken,
-    noticed: step.state.noticed || (isNotice && !isLate),
+    awaitsEarlierLines: isLate,
+    awaitsPromptLine: step.state.awaitsPromptLine && !sign.prompt,
+    isWakeup: step.state.isWakeup || isWoken,
+    isTaskNotice: step.state.isTaskNotice || (isNotice && !isLate),
   });
   if (!isLate) recordTurn(step, { line, sign });
   followLine(step, { line, sign }, before);
@@ -110,24 +110,33 @@ function awaitsLine({ taken, unwritten }: SessionState): boolean {
 
 /** Does what follows from a line that has been recorded. */
 function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore): void {
-  const { phase, ending, late, recorded, unasked, halted, background } = step.state;
+  const {
+    phase,
+    ending,
+    awaitsEarlierLines,
+    hasPromptLine,
+    awaitsPromptLine,
+    isHalted,
+    hasBackgroundTasks,
+  } = step.state;
   if (phase === "ending") return answerEndHook(step);
   if (phase === "reading") return awaitTranscript(step);
   if (phase === "interrupting") {
     if (sign.end !== undefined) endSession(step, ending);
     return;
   }
-  if (late) return;
+  if (awaitsEarlierLines) return;
   if (sign.end === "interrupted" && mayBeStopped(step.state)) {
     return endTurn(step, { kind: "aborted" });
   }
-  const isNews = !before.recorded || !before.requested || before.unasked !== unasked;
-  if (phase === "aborting" && recorded && isNews) {
-    step.update({ prompted: true });
+  const isNews = !before.hasPromptLine || !before.hasRequestLine ||
+    before.awaitsPromptLine !== awaitsPromptLine;
+  if (phase === "aborting" && hasPromptLine && isNews) {
+    step.update({ isPromptKnown: true });
     return pressEscapeOnceStoppable(step);
   }
-  if (sign.end === "completed" && halted && phase === "working") return settleHaltedTurn(step);
-  if (background && line.type === "system" && line.subtype === "turn_duration") {
+  if (sign.end === "completed" && isHalted && phase === "working") return settleHaltedTurn(step);
+  if (hasBackgroundTasks && line.type === "system" && line.subtype === "turn_duration") {
     // This is the last line of a turn, at which its result is printed. The order of lines tells the turn's own prompt from
     // the next one; the time of the Stop hook does not.
     return restWithTasks(step);
@@ -147,19 +156,19 @@ function settleHaltedTurn(step: ControlStep): void {
   const deadlines = settlingDeadlines(step.state);
   takeFirst(step);
   changePhase(step, { phase: "settling" });
-  step.update({ stop: {}, priced: false });
+  step.update({ stop: {}, isCostSettled: false });
   if (!endRecordedTurn(step)) step.emit(...deadlines);
 }
 
 /** Begins the turn of a prompt that the transcript holds. */
 function beginWrittenTurn(step: ControlStep, before: KnownBefore): void {
   const isIdle = step.state.status?.status === "idle";
-  step.update({ prompted: true });
+  step.update({ isPromptKnown: true });
   beginTurn(step);
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   if (isIdle) step.emit(idleDeadline());
   // The end of a task starts a turn; the first prompt may be written late.
-  if (before.recorded) step.emit(deadline("background"));
+  if (before.hasPromptLine) step.emit(deadline("background"));
   deliverNext(step);
 }
 
@@ -168,9 +177,9 @@ function beginWrittenTurn(step: ControlStep, before: KnownBefore): void {
  * that turn, before this one's prompt. A command may have no line before its end.
  */
 function mayBeStopped(state: SessionState): boolean {
-  const { phase, shaken, recorded } = state;
-  const isOwn = recorded || currentPrompt(state)?.command !== undefined;
-  return isOwn && (phase === "aborting" || (phase === "working" && shaken));
+  const { phase, mayHaveStaleEscape, hasPromptLine } = state;
+  const isOwn = hasPromptLine || currentPrompt(state)?.command !== undefined;
+  return isOwn && (phase === "aborting" || (phase === "working" && mayHaveStaleEscape));
 }
 
 /**
@@ -184,7 +193,7 @@ function isRefused({ phase, status }: SessionState, { warns }: TranscriptSign): 
  * The id that the caller gave a message, unless another line has it: whoever goes on with the session finds only one of two
  * lines with the same id, and may lose what comes before.
  */
-function ownId(lines: SessionState["lines"], given: string | undefined): string | undefined {
+function ownId(lines: SessionState["knownLines"], given: string | undefined): string | undefined {
   return given !== undefined && lines.has(given) ? undefined : given;
 }
 
@@ -193,9 +202,9 @@ function recordId(
   step: ControlStep,
   { line, given }: { readonly line: Entry; readonly given: string | undefined },
 ): void {
-  const { lines, lineIds } = step.state;
+  const { knownLines, lineIds } = step.state;
   const id = lineId(line);
-  if (id !== undefined) step.update({ lines: lines.with(id, true) });
+  if (id !== undefined) step.update({ knownLines: knownLines.with(id, true) });
   if (given === undefined) return;
   if (line.type === "user" && line.uuid !== undefined) {
     step.update({ lineIds: lineIds.with(given, line.uuid) });
@@ -214,22 +223,22 @@ function recordId(
 /** Records what the transcript holds of the turn after one of its lines. */
 function recordTurn(step: ControlStep, { line, sign }: Line): void {
   const { state } = step;
-  const carriedOut = state.carriedOut || (sign.carriedOut === true && endsTurn(state, line));
+  const carriedOut = state.isCarriedOut || (sign.carriedOut === true && endsTurn(state, line));
   const shellLimitMs = sign.shellLimitMs === undefined
     ? state.shellLimitMs
     : Math.max(sign.shellLimitMs, state.shellLimitMs ?? 0);
   step.update({
-    answered: (state.answered && !sign.prompt) || line.type === "assistant",
-    recorded: state.recorded || sign.prompt,
-    requested: state.requested || (line.type === "other" && isMainRequest(line.line)),
-    carriedOut,
-    halted: (state.halted && !sign.prompt) || sign.halted === true,
+    hasAnswerLine: (state.hasAnswerLine && !sign.prompt) || line.type === "assistant",
+    hasPromptLine: state.hasPromptLine || sign.prompt,
+    hasRequestLine: state.hasRequestLine || (line.type === "other" && isMainRequest(line.line)),
+    isCarriedOut: carriedOut,
+    isHalted: (state.isHalted && !sign.prompt) || sign.halted === true,
     blocked: sign.blocked ?? (sign.prompt ? undefined : state.blocked),
     // A text before a call, or before its result, does not end the turn, though the last text may be the same.
     answer: sign.text ?? (sign.called.size + sign.returned.length > 0 ? "" : state.answer),
-    completed: sign.end === "completed" || (state.completed && sign.isSystem) ||
+    isComplete: sign.end === "completed" || (state.isComplete && sign.isSystem) ||
       (sign.failed === true && state.options.hookless === true),
-    summed: sign.end === "completed" || (state.summed && !sign.prompt),
+    hasEndLine: sign.end === "completed" || (state.hasEndLine && !sign.prompt),
     shellLimitMs,
   });
 }

@@ -89,7 +89,7 @@ function receive(step: ControlStep, input: Input): void {
     case "unheard":
       return onUnheard(step);
     case "reachable":
-      step.update({ reachable: true });
+      step.update({ isReachable: true });
       return deliverNext(step);
     case "terms":
       return onTerms(step, input.terms);
@@ -217,11 +217,11 @@ function onMcpMessage(step: ControlStep, input: InputOf<"mcp-message">): void {
 
 /** Puts off what has waited while this program was stopped; only the run's own time has gone on. */
 function onSuspended(step: ControlStep, ms: number): void {
-  const { screen, keyAt, lifeAt, asked } = step.state;
+  const { screen, keyAt, lifeAt, openQuestions } = step.state;
   if (step.state.phase === "pasted") step.update({ echo: missedLater(step.state.echo, ms) });
   step.update({
     lifeAt: lifeAt + ms,
-    asked: dueLater(asked, ms),
+    openQuestions: dueLater(openQuestions, ms),
     ...(screen === undefined ? {} : { screen: { ...screen, since: screen.since + ms } }),
     ...(keyAt === undefined ? {} : { keyAt: keyAt + ms }),
   });
@@ -255,7 +255,7 @@ const REFUSED = 1;
 
 /** Why the child has not begun anything, in its own words. */
 function refusal(state: SessionState, exit: Exit): Ending | undefined {
-  const isEarly = state.phase === "starting" && state.status === undefined && !state.ready;
+  const isEarly = state.phase === "starting" && state.status === undefined && !state.isReady;
   if (!isEarly || exit.kind !== "exited" || exit.code !== REFUSED) return undefined;
   const words = plainOutput(state.written);
   return words === undefined ? undefined : { kind: "refused", words };
@@ -263,9 +263,9 @@ function refusal(state: SessionState, exit: Exit): Ending | undefined {
 
 /** Receives the cost so far: after the announced end of a turn, that of the turn. */
 function onCost(step: ControlStep, cost: InputOf<"cost">): void {
-  const { unpaid, announcedAt, phase, stopHook } = step.state;
+  const { unpaidHooks, announcedAt, phase, stopHook } = step.state;
   onSpent(step, cost);
-  if (unpaid.length > 0) return;
+  if (unpaidHooks.length > 0) return;
   // A status line that ran before the turn's last hook ran because of an earlier change.
   const isEarlier = cost.ranAt !== undefined && announcedAt !== undefined &&
     cost.ranAt < announcedAt;
@@ -293,8 +293,8 @@ function onSignal(step: ControlStep, signal: StopSignal): void {
  * waits: `claude -p` has begun that turn by then (2.1.330).
  */
 function onMessage(step: ControlStep, message: Message): void {
-  const { dismissed, ending } = step.state;
-  if (message.repeated || dismissed) return;
+  const { isDismissed, ending } = step.state;
+  if (message.repeated || isDismissed) return;
   const { timeLeftMs, priority } = message;
   const isOpen = ending === undefined;
   if (isOpen && timeLeftMs !== undefined) step.emit(deadline("timeout", timeLeftMs));
@@ -311,7 +311,7 @@ function onMessage(step: ControlStep, message: Message): void {
 /** Receives that no messages follow: those that were sent are still answered. */
 function onClosed(step: ControlStep): void {
   const { phase, ending } = step.state;
-  step.update({ open: false });
+  step.update({ isOpen: false });
   runOld(step, onCallerGone);
   if (ending !== undefined) return;
   if (phase !== "settling" || !endAtOnce(step)) deliverNext(step);
@@ -320,14 +320,14 @@ function onClosed(step: ControlStep): void {
 
 /** Closes the conversation if the caller has ended the session. */
 function closeIfDismissed(step: ControlStep): void {
-  const { dismissed, open } = step.state;
-  if (dismissed && open) onClosed(step);
+  const { isDismissed, isOpen } = step.state;
+  if (isDismissed && isOpen) onClosed(step);
 }
 
 /** Ends the session because of input that cannot be understood: no later input could be trusted. */
 function onUnreadable(step: ControlStep, reason: string): void {
   const { ending } = step.state;
-  step.update({ open: false, queue: [] });
+  step.update({ isOpen: false, queue: [] });
   if (ending === undefined) {
     endSession(step, { kind: "unreadable", reason });
   } else if (ending.kind === "renewed") {
@@ -363,18 +363,19 @@ function onSubagentLine(step: ControlStep, line: SubagentLine): void {
 
 /** Receives the child's terminal output: answers its queries, and looks for the echo of a paste. */
 function onTerminal(step: ControlStep, { bytes, at }: InputOf<"terminal">): void {
-  const { phase, scanner: scannerBefore, heardAt, ready, recorded, status, options } = step.state;
+  const { phase, scanner: scannerBefore, firstOutputAt, isReady, hasPromptLine, status, options } =
+    step.state;
   // Unless a paste is to be seen, only queries matter.
   const only = phase === "pasted" ? undefined : PROBE_FINAL;
   const { state: scanner, tokens } = scanTerminal(scannerBefore, bytes, { only });
   const replies = answerProbes(tokens);
   if (replies !== "") step.emit(write(replies));
-  if (heardAt === undefined && !ready) {
+  if (firstOutputAt === undefined && !isReady) {
     step.emit(deadline("start", options.startTimeoutMs));
   }
   // A child that draws goes on with its prompt, though on a busy machine its status may come seconds later.
-  if (phase === "working" && recorded && status?.status === "idle") step.emit(idleDeadline());
-  step.update({ scanner, heardAt: heardAt ?? at });
+  if (phase === "working" && hasPromptLine && status?.status === "idle") step.emit(idleDeadline());
+  step.update({ scanner, firstOutputAt: firstOutputAt ?? at });
   if (phase === "starting" && status === undefined) {
     step.update({ written: withWritten(step.state.written, bytes) });
     step.emit(startLookDeadline(step.state));

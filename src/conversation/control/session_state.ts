@@ -56,8 +56,10 @@ export function startSession(options: SessionOptions): SessionState {
 }
 
 /** Whether the turn under way, or the one just over, is the last of the conversation, and every request answered. */
-export function isLast({ open, queue, sent, consulted, taskStops }: SessionState): boolean {
-  return !open && queue.length + sent.length + taskStops.length + consulted.size === 0;
+export function isLast(
+  { isOpen, queue, sent, consultedRequests, taskStops }: SessionState,
+): boolean {
+  return !isOpen && queue.length + sent.length + taskStops.length + consultedRequests.size === 0;
 }
 
 /**
@@ -117,19 +119,19 @@ const NO_END: EndMemory = { kills: 0, exitLeftMs: 0 };
 /** What is remembered of how the child starts: what the first prompt waits for. */
 interface StartMemory {
   /** Whether the child has shown that it can take a prompt. */
-  readonly ready: boolean;
+  readonly isReady: boolean;
   /** Whether the child's rendezvous socket takes a prompt. */
-  readonly reachable: boolean;
+  readonly isReachable: boolean;
   /**
    * Whether the first SessionStart hook has told what the child is started with, or is not waited for any longer: what a
    * compaction or a session after it starts is not held.
    */
-  readonly introduced: boolean;
+  readonly hasSessionStarted: boolean;
   /**
    * The hook that holds the first request back, until it is answered, and how often the child was asked
    * whether it has run its timers, if it was.
    */
-  readonly held?: {
+  readonly waitingStartHook?: {
     readonly id: string;
     readonly overdue: boolean;
     readonly pings?: number;
@@ -137,23 +139,23 @@ interface StartMemory {
     readonly connecting?: boolean;
   } | undefined;
   /** The MCP servers that the child has done with connecting to, by their names. */
-  readonly settled: Readonly<Record<string, "connected" | "failed">>;
+  readonly settledServers: Readonly<Record<string, "connected" | "failed">>;
 }
 
 /** The child has just been started. */
 const JUST_STARTED: StartMemory = {
-  ready: false,
-  reachable: false,
-  introduced: false,
-  settled: {},
+  isReady: false,
+  isReachable: false,
+  hasSessionStarted: false,
+  settledServers: {},
 };
 
 /** What is remembered of the caller's messages, from when they come until the transcript holds them. */
 interface MessageMemory {
   /** Whether there may be further ones. */
-  readonly open: boolean;
+  readonly isOpen: boolean;
   /** Whether the caller has ended the session: whatever else it says is not heard. */
-  readonly dismissed?: true;
+  readonly isDismissed?: true;
   /** Whether all that is asked has one time limit, which runs already. */
   readonly isBounded?: true;
   /** Messages that wait, the next one first. */
@@ -163,7 +165,7 @@ interface MessageMemory {
   /** What it has taken, as a hook has told, and the transcript does not hold yet. */
   readonly unwritten: readonly Prompt[];
   /** The ids of the transcript's lines. */
-  readonly lines: GrowingMap<string, true>;
+  readonly knownLines: GrowingMap<string, true>;
   /** The ids of prompts in the transcript, by those that the caller gave them. */
   readonly lineIds: GrowingMap<string, string>;
 }
@@ -171,11 +173,11 @@ interface MessageMemory {
 /** The caller has sent nothing yet. */
 function noMessages(): MessageMemory {
   return {
-    open: true,
+    isOpen: true,
     queue: [],
     sent: [],
     unwritten: [],
-    lines: growingMap(),
+    knownLines: growingMap(),
     lineIds: growingMap(),
   };
 }
@@ -188,7 +190,7 @@ interface TerminalMemory {
   /** What the child has written as long as it has no status. */
   readonly written: Uint8Array;
   /** When the child wrote something for the first time, in milliseconds after its start; absent until it has. */
-  readonly heardAt?: number;
+  readonly firstOutputAt?: number;
   /** How many images have been put into files, and the number that the child has given to the last of them. */
   readonly images: { readonly placed: number; readonly number: number };
   /** The last screen looked at, what it asks, and since when it has asked that. */
@@ -229,17 +231,17 @@ export interface ChildQueue {
   /** How many things are in it. */
   readonly length: number;
   /** Whether the end of a task is among them, or has been since it was empty. */
-  readonly noticed: boolean;
+  readonly hasNotice: boolean;
   /** When the child took such an end out of it last, in milliseconds since the epoch; absent since a turn has begun. */
-  readonly leftAt?: number | undefined;
+  readonly noticeTakenAt?: number | undefined;
   /** Tasks that the session has started in the background, and whose ends have not been in it. */
-  readonly running: ReadonlySet<string>;
+  readonly runningTasks: ReadonlySet<string>;
   /** Tasks whose ends have been in it. */
-  readonly over: ReadonlySet<string>;
+  readonly endedTasks: ReadonlySet<string>;
   /** Shells that subagents have put into the background, and whose each is. */
-  readonly shells: ReadonlyMap<string, string>;
+  readonly shellOwners: ReadonlyMap<string, string>;
   /** Subagents that were over and are at work again because of such a shell's end, and whose own has not been in it. */
-  readonly woken: ReadonlySet<string>;
+  readonly wokenAgents: ReadonlySet<string>;
 }
 
 /** What is remembered of the child while it lives, whatever turn it is in. */
@@ -259,7 +261,7 @@ interface ChildMemory {
    */
   readonly wakeup?: { readonly at: number; readonly awaited?: true } | undefined;
   /** Whether the transcript has a goal that is not reached yet. */
-  readonly pursues: boolean;
+  readonly pursuesGoal: boolean;
   /** How many turns the child has outlived. */
   readonly turns: number;
 }
@@ -267,11 +269,11 @@ interface ChildMemory {
 /** A queue that has had nothing in it. */
 export const EMPTY_QUEUE: ChildQueue = {
   length: 0,
-  noticed: false,
-  running: new Set(),
-  over: new Set(),
-  shells: new Map(),
-  woken: new Set(),
+  hasNotice: false,
+  runningTasks: new Set(),
+  endedTasks: new Set(),
+  shellOwners: new Map(),
+  wokenAgents: new Set(),
 };
 
 /** A child that has not said anything. */
@@ -279,20 +281,20 @@ const UNHEARD_CHILD: ChildMemory = {
   lifeAt: 0,
   tools: new Map(),
   childQueue: EMPTY_QUEUE,
-  pursues: false,
+  pursuesGoal: false,
   turns: 0,
 };
 
 /** What is remembered of what the caller has asked for. */
 interface RequestMemory {
   /** What the first initialization has asked for. */
-  readonly inForce?: JsonObject;
+  readonly initialization?: JsonObject;
   /** The helper's answer to the initialization of a caller that has yet to come. */
   readonly earlyInitialization?: Extract<Consulted, { readonly response: unknown }> | undefined;
   /** Answers to requests that came after an initialization which has not been answered yet. */
   readonly deferredAnswers: readonly DeferredAnswer[];
   /** Requests that wait for an answer of the headless helper, by their ids. */
-  readonly consulted: ReadonlyMap<string, ControlRequest>;
+  readonly consultedRequests: ReadonlyMap<string, ControlRequest>;
   /** What the child of the next message is to be started with, where it differs from this child. */
   readonly changes?: ChildChanges;
   /** The ids of the calls that are to go into the background, and how often the key for it was pressed. */
@@ -331,7 +333,7 @@ export interface TaskStop {
 /** The caller has asked for nothing. */
 const NOTHING_REQUESTED: RequestMemory = {
   deferredAnswers: [],
-  consulted: new Map(),
+  consultedRequests: new Map(),
   taskStops: [],
   launchedCalls: new Map(),
   taskNames: new Map(),
@@ -344,14 +346,14 @@ interface SpendingMemory {
   /** How long it has spent in requests to the API, in milliseconds, as far as the child has told. */
   readonly apiDurationMs: number;
   /** PreToolUse hooks that wait for the price of the answer that calls their tools, and the agents of those. */
-  readonly unpaid: readonly { readonly id: string; readonly agent: string }[];
+  readonly unpaidHooks: readonly { readonly id: string; readonly agent: string }[];
   /** The agents, by id, the main one's being empty, whose last answer has been paid or is waited for. */
   readonly paidAgents: ReadonlySet<string>;
 }
 
 /** The child has cost nothing. */
 function nothingSpent({ paidUsd = 0 }: Pick<SessionOptions, "paidUsd">): SpendingMemory {
-  return { spentUsd: paidUsd, apiDurationMs: 0, unpaid: [], paidAgents: new Set() };
+  return { spentUsd: paidUsd, apiDurationMs: 0, unpaidHooks: [], paidAgents: new Set() };
 }
 
 /** Whether the conversation has cost as much as it may: then no further request is made. */

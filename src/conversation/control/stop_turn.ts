@@ -29,12 +29,12 @@ const COMMAND_TOOL = "Bash";
  * after that message (2.1.330), while our child may have yet to start.
  */
 export function stopTurn(step: ControlStep): void {
-  const { phase, waits, sent, queue } = step.state;
+  const { phase, isOnlyBackground, sent, queue } = step.state;
   switch (phase) {
     case "working":
     case "entered":
       // Tasks in the background are no turn: Escape would hit the next one.
-      if (!waits) abortTurn(step);
+      if (!isOnlyBackground) abortTurn(step);
       return;
     case "settling":
     case "aborting":
@@ -69,8 +69,9 @@ export function stopAfterCommand(step: ControlStep): void {
 }
 
 /** Whether a hook or a permission of the turn waits for the caller. */
-function awaitsCaller({ asked, waiting }: SessionState): boolean {
-  return waiting.some(isHook) || [...asked.values()].some(({ kind }) => kind !== "server");
+function awaitsCaller({ openQuestions, waitingQuestions }: SessionState): boolean {
+  return waitingQuestions.some(isHook) ||
+    [...openQuestions.values()].some(({ kind }) => kind !== "server");
 }
 
 function withFirstStopped<Kind extends Message>(messages: readonly Kind[]): readonly Kind[] {
@@ -124,12 +125,12 @@ export function pressEscapeOnceStoppable(step: ControlStep): void {
 
 /** Whether, as far as lines tell, the child can be stopped as if nothing else were to follow. */
 function isStoppable(state: SessionState): boolean {
-  return isPromptRecorded(state) && (state.requested || state.sent.length === 0);
+  return isPromptRecorded(state) && (state.hasRequestLine || state.sent.length === 0);
 }
 
 /** Whether the transcript holds the prompt; after a Stop hook that has named tasks in the background, the next turn's. */
-export function isPromptRecorded({ recorded, unasked }: SessionState): boolean {
-  return recorded && !unasked;
+export function isPromptRecorded({ hasPromptLine, awaitsPromptLine }: SessionState): boolean {
+  return hasPromptLine && !awaitsPromptLine;
 }
 
 /** Stops nothing any more: the turn is complete, but for its tasks in the background. */
@@ -181,10 +182,11 @@ export function retryAbort(step: ControlStep): void {
  * busy with that.
  */
 export function isPromptTaken(
-  { prompted, recorded, woken, taken, sent, status, escapes }: SessionState,
+  { isPromptKnown, hasPromptLine, isWakeup, taken, sent, status, escapes }: SessionState,
 ): boolean {
   const [first] = sent;
-  return prompted || recorded || woken || taken.length > 0 || escapes > 0 || first === undefined ||
+  return isPromptKnown || hasPromptLine || isWakeup || taken.length > 0 || escapes > 0 ||
+    first === undefined ||
     (first.command !== undefined && status?.status === "busy");
 }
 
@@ -194,8 +196,8 @@ export function isPromptTaken(
  * prompt; then the child has forgotten it after some seconds.
  */
 export function isAborted(state: SessionState): boolean {
-  const { status, escapes, shaken, stalls } = state;
-  const isForgotten = shaken && stalls >= MAX_UNTAKEN;
+  const { status, escapes, mayHaveStaleEscape, stalls } = state;
+  const isForgotten = mayHaveStaleEscape && stalls >= MAX_UNTAKEN;
   return status?.status === "idle" && (escapes > 0 || isStoppable(state) || isForgotten);
 }
 
@@ -221,8 +223,10 @@ function emitAbortDeadlines(step: ControlStep): void {
  * that has the prompt in its queue puts it into its input box then, and one that runs the hooks of the prompt forgets it.
  * Either is idle from then on, and writes nothing down (2.1.330).
  */
-export function isPromptLost({ shaken, recorded, phase, status }: SessionState): boolean {
-  return shaken && !recorded && (phase === "entered" || phase === "working") &&
+export function isPromptLost(
+  { mayHaveStaleEscape, hasPromptLine, phase, status }: SessionState,
+): boolean {
+  return mayHaveStaleEscape && !hasPromptLine && (phase === "entered" || phase === "working") &&
     status?.status === "idle";
 }
 

@@ -19,8 +19,8 @@ export function takeSent(step: ControlStep, text: unknown): void {
  * of a task, a prompt that was sent waits in the child's queue.
  */
 export function takeFirst(step: ControlStep): void {
-  const { taken, sent, woken, noticed } = step.state;
-  if (taken.length === 0 && sent.length > 0 && !woken && !noticed) takeUnwritten(step, 0);
+  const { taken, sent, isWakeup, isTaskNotice } = step.state;
+  if (taken.length === 0 && sent.length > 0 && !isWakeup && !isTaskNotice) takeUnwritten(step, 0);
 }
 
 function takeUnwritten(step: ControlStep, place: number): void {

@@ -42,7 +42,7 @@ export function onTurnHook(step: ControlStep, hook: TurnHook): void {
   step.emit({ type: "trace", text: `hook ${event}` });
   if (limited !== undefined) {
     // No Stop hook follows (2.1.330).
-    settleTurn(step, { limited, priced: limited === "budget" });
+    settleTurn(step, { limited, isCostSettled: limited === "budget" });
     return;
   }
   switch (event) {
@@ -50,7 +50,9 @@ export function onTurnHook(step: ControlStep, hook: TurnHook): void {
       onStop(step, hook);
       return;
     case "StopFailure":
-      if (isTurnFailure(event, payload)) settleTurn(step, { failure: payload, priced: false });
+      if (isTurnFailure(event, payload)) {
+        settleTurn(step, { failure: payload, isCostSettled: false });
+      }
       return;
     case "UserPromptSubmit":
       onPrompt(step, payload["prompt"]);
@@ -69,7 +71,7 @@ export function onTurnHook(step: ControlStep, hook: TurnHook): void {
 /** Waits for the child to be idle after the announced end of a turn, which is no Stop. */
 function settleTurn(
   step: ControlStep,
-  end: Pick<SessionState, "limited" | "failure" | "priced">,
+  end: Pick<SessionState, "limited" | "failure" | "isCostSettled">,
 ): void {
   const deadlines = settlingDeadlines(step.state);
   takeFirst(step);
@@ -92,9 +94,10 @@ function onStop(step: ControlStep, { payload, id }: TurnHook): void {
   step.update({
     stop: payload,
     isStopAsking: id !== undefined,
-    background: false,
-    priced: false,
-    late: step.state.late || (step.state.unasked && isFirstStop(payload)),
+    hasBackgroundTasks: false,
+    isCostSettled: false,
+    awaitsEarlierLines: step.state.awaitsEarlierLines ||
+      (step.state.awaitsPromptLine && isFirstStop(payload)),
   });
   if (endAtOnce(step)) return;
   step.emit(...settlingDeadlines(step.state));
@@ -104,7 +107,7 @@ function onStop(step: ControlStep, { payload, id }: TurnHook): void {
 
 /** Receives a SessionStart hook: a message may have waited for it that the child need not take. */
 function onSessionStart(step: ControlStep): void {
-  step.update({ introduced: true });
+  step.update({ hasSessionStarted: true });
   markReady(step);
   const { phase, options, queue: [next] } = step.state;
   // A message waits until the child's status is idle. Without a status file only this deadline ends that wait.
@@ -124,7 +127,7 @@ function onPrompt(step: ControlStep, text: unknown): void {
   }
   // The child goes on by itself with a prompt in its queue; a turn that settles has taken its own prompts before.
   const ending = endingBeforePrompt(step.state);
-  if (ending !== undefined) endTurn(step, ending, { recorded: step.state.summed });
+  if (ending !== undefined) endTurn(step, ending, { recorded: step.state.hasEndLine });
   takeSent(step, text);
   beginPromptedTurn(step);
 }
@@ -133,7 +136,7 @@ function onPrompt(step: ControlStep, text: unknown): void {
 function endingBeforePrompt(state: SessionState): Ending | undefined {
   const settled = settledEnding(state);
   if (settled !== undefined) return settled;
-  const isStopped = state.phase === "aborting" && state.prompted &&
+  const isStopped = state.phase === "aborting" && state.isPromptKnown &&
     (state.escapes > 0 || isPromptRecorded(state));
   return isStopped ? { kind: "aborted" } : undefined;
 }
@@ -148,23 +151,28 @@ function onUnsentPrompt(step: ControlStep, text: unknown): void {
     beginPromptedTurn(step);
     return;
   }
-  const { woken: wasWoken, noticed: wasNoticed, prompted } = step.state;
+  const { isWakeup: wasWoken, isTaskNotice: wasNoticed, isPromptKnown } = step.state;
   const current = currentPrompt(step.state);
   // A line may have told of the wake-up before. A message that is sent at that time is still to be taken.
   const woken = isDue || (wasWoken && !noticed);
-  const isForeign = !woken && !prompted && current !== undefined && typeof text === "string" &&
+  const isForeign = !woken && !isPromptKnown && current !== undefined && typeof text === "string" &&
     !isTextOf(current, text) && !noticed;
   if (isForeign) {
     endSession(step, { kind: "undelivered", taken: text });
     return;
   }
-  step.update({ woken, noticed: wasNoticed || noticed });
+  step.update({ isWakeup: woken, isTaskNotice: wasNoticed || noticed });
   beginPromptedTurn(step);
 }
 
 /** Begins the turn of a prompt that a hook has told of. */
 function beginPromptedTurn(step: ControlStep): void {
-  step.update({ prompted: true, background: false, waits: false, completed: false });
+  step.update({
+    isPromptKnown: true,
+    hasBackgroundTasks: false,
+    isOnlyBackground: false,
+    isComplete: false,
+  });
   beginTurn(step);
   pressEscapeOnceStoppable(step);
   step.emit(deadline("background"));

@@ -9,11 +9,11 @@ export interface TurnMemory extends TurnRecord, AnnouncedEnd, PressedEscapes, Ba
   /** How many requests to the model the turn has made that were answered, and whose tools have returned. */
   readonly requests: number;
   /** Whether a hook or the transcript has told of its prompt. */
-  readonly prompted: boolean;
+  readonly isPromptKnown: boolean;
   /** Whether the turn is known to be that of a prompt that has waited for its time. */
-  readonly woken: boolean;
+  readonly isWakeup: boolean;
   /** Whether it is known to be that of the end of a task. */
-  readonly noticed: boolean;
+  readonly isTaskNotice: boolean;
   /** What has become of its structured answer. */
   readonly output: OutputMemory;
 }
@@ -21,25 +21,25 @@ export interface TurnMemory extends TurnRecord, AnnouncedEnd, PressedEscapes, Ba
 /** What the transcript holds of a turn. */
 interface TurnRecord {
   /** Whether lines of the turn before it are still to be written: until its own prompt's line, none is its own. */
-  readonly late: boolean;
+  readonly awaitsEarlierLines: boolean;
   /** Whether the transcript file holds its prompt. */
-  readonly recorded: boolean;
+  readonly hasPromptLine: boolean;
   /** Whether it holds the first request. */
-  readonly requested: boolean;
+  readonly hasRequestLine: boolean;
   /** Whether it holds an answer since. */
-  readonly answered: boolean;
+  readonly hasAnswerLine: boolean;
   /** The assistant's last text in it, behind all calls of tools and their results. */
   readonly answer: string;
   /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
-  readonly carriedOut: boolean;
+  readonly isCarriedOut: boolean;
   /** Whether a hook has stopped the turn after a tool. */
-  readonly halted: boolean;
+  readonly isHalted: boolean;
   /** What it says in the place of an answer where a hook has blocked the prompt. */
   readonly blocked?: string | undefined;
   /** Whether the transcript says that the turn is complete, and nothing happened since. */
-  readonly completed: boolean;
+  readonly isComplete: boolean;
   /** Whether the transcript has said that it is complete: what came before that in the child is on record by then. */
-  readonly summed: boolean;
+  readonly hasEndLine: boolean;
 }
 
 /** What hooks have said of a turn's end, and what is still waited for then. */
@@ -51,7 +51,7 @@ interface AnnouncedEnd {
   /** At which limit a hook of ours has stopped the turn, which will be the end once the child is idle. */
   readonly limited?: "max-turns" | "budget" | "output-tries" | undefined;
   /** Whether no other hook of its end may have it go on any more: what they have wanted, the end of its lines tells. */
-  readonly atLimit: boolean;
+  readonly isAtLimit: boolean;
   /** When the hook that announced its end ran, in milliseconds since the epoch, where that is known. */
   readonly announcedAt?: number | undefined;
   /** Whether the Stop hook that announced its end waits for an answer, or did so. */
@@ -59,9 +59,9 @@ interface AnnouncedEnd {
   /** The answer to the Stop hook that keeps the child from going on with what it has in its queue, until it is given. */
   readonly stopHook?: Answer | undefined;
   /** Whether the child has told what the turn cost since a hook announced its end. */
-  readonly priced: boolean;
+  readonly isCostSettled: boolean;
   /** Whether, by the announced end of the turn, the session had started nothing that may be in the background. */
-  readonly taskless: boolean;
+  readonly isTaskless: boolean;
 }
 
 /** How far a turn is that the caller has stopped, as a person would. */
@@ -73,7 +73,7 @@ interface PressedEscapes {
   /** For how many seconds the child has not come to where Escape can be pressed to end it, the first time or once more. */
   readonly stalls: number;
   /** Whether an Escape may have hit it that was meant for the turn before. */
-  readonly shaken: boolean;
+  readonly mayHaveStaleEscape: boolean;
   /** The call of a running command after which the turn is stopped for an urgent message. */
   readonly stopsAfter?: string | undefined;
 }
@@ -81,11 +81,11 @@ interface PressedEscapes {
 /** What goes on in the background of a turn. */
 interface BackgroundTasks {
   /** Whether the last Stop named tasks still running in the background. */
-  readonly background: boolean;
+  readonly hasBackgroundTasks: boolean;
   /** Whether nothing is under way but those. */
-  readonly waits: boolean;
+  readonly isOnlyBackground: boolean;
   /** Whether a Stop did, and the transcript does not hold a prompt since. */
-  readonly unasked: boolean;
+  readonly awaitsPromptLine: boolean;
   /** The last Stop that did. */
   readonly backgroundStop?: HookPayload | undefined;
   /** The longest time that a call gave its shell in the background, in milliseconds. */
@@ -106,37 +106,37 @@ interface OutputMemory {
 export const NO_TURN: TurnMemory = {
   taken: [],
   requests: 0,
-  prompted: false,
-  woken: false,
-  noticed: false,
+  isPromptKnown: false,
+  isWakeup: false,
+  isTaskNotice: false,
   output: { tries: 0, reminded: false },
-  late: false,
-  recorded: false,
-  requested: false,
-  answered: false,
+  awaitsEarlierLines: false,
+  hasPromptLine: false,
+  hasRequestLine: false,
+  hasAnswerLine: false,
   answer: "",
-  carriedOut: false,
-  halted: false,
+  isCarriedOut: false,
+  isHalted: false,
   blocked: undefined,
-  completed: false,
-  summed: false,
+  isComplete: false,
+  hasEndLine: false,
   stop: undefined,
   failure: undefined,
   limited: undefined,
-  atLimit: false,
+  isAtLimit: false,
   announcedAt: undefined,
   isStopAsking: false,
   stopHook: undefined,
-  priced: false,
-  taskless: false,
+  isCostSettled: false,
+  isTaskless: false,
   escapes: 0,
   hasDrawn: false,
   stalls: 0,
-  shaken: false,
+  mayHaveStaleEscape: false,
   stopsAfter: undefined,
-  background: false,
-  waits: false,
-  unasked: false,
+  hasBackgroundTasks: false,
+  isOnlyBackground: false,
+  awaitsPromptLine: false,
   backgroundStop: undefined,
   shellLimitMs: undefined,
 };

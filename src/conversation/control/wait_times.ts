@@ -36,8 +36,8 @@ export function tickMs(
 }
 
 /** Whether a ready child has had no message and no request yet. */
-function isUnused({ turns, queue, reachable, consulted }: SessionState): boolean {
-  return turns === 0 && queue.length === 0 && consulted.size === 0 && reachable;
+function isUnused({ turns, queue, isReachable, consultedRequests }: SessionState): boolean {
+  return turns === 0 && queue.length === 0 && consultedRequests.size === 0 && isReachable;
 }
 
 /** 2.1.269 dropped keys before 150 ms of quiet. */
@@ -63,9 +63,9 @@ export function lookDeadline(): Effect {
  * while it starts. Half of a start passes before the first output: 0.3 s on an idle machine, and seconds where many
  * children start at once. The first look loads the terminal's library, which takes 50 ms of CPU time.
  */
-export function startLookDeadline({ heardAt = 0, options }: SessionState): Effect {
+export function startLookDeadline({ firstOutputAt = 0, options }: SessionState): Effect {
   const longestMs = options.startTimeoutMs * LONGEST_QUIET;
-  return deadline("look", Math.max(QUIET_MS, Math.min(2 * heardAt, longestMs)));
+  return deadline("look", Math.max(QUIET_MS, Math.min(2 * firstOutputAt, longestMs)));
 }
 
 /** Takes the turn for over if the child stays idle and no hook runs. */

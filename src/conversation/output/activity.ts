@@ -118,6 +118,6 @@ export function emitActivity(step: OutputStep, activity: Activity): void {
 /** Whether the last permission that was asked for has been decided. */
 export function isAnswered(before: SessionState, after: SessionState): boolean {
   const isPermission = ({ kind }: { readonly kind: string }) => kind === "permission";
-  return [...before.asked.values()].some(isPermission) &&
-    ![...after.asked.values()].some(isPermission);
+  return [...before.openQuestions.values()].some(isPermission) &&
+    ![...after.openQuestions.values()].some(isPermission);
 }

@@ -163,8 +163,8 @@ function lastResult(
  * Stop hook ends it once the child is replaced.
  */
 function reportWithTasks({ session, frames }: ConversationState, at: number): Report | undefined {
-  const { waits, backgroundStop: stop, taken } = session;
-  if (!waits || stop === undefined) return undefined;
+  const { isOnlyBackground, backgroundStop: stop, taken } = session;
+  if (!isOnlyBackground || stop === undefined) return undefined;
   const end: TurnEnd = { ending: { kind: "answered", stop }, at, tickets: ticketsOf(taken) };
   return reportTurns(new Step<FramesState, Frame>(frames), end);
 }

@@ -53,10 +53,10 @@ export function veto(id: string): Answer {
  * judged.
  */
 export function refuseWithdrawn(step: ControlStep): void {
-  const { withdrawn } = step.state;
-  if (withdrawn.length === 0) return;
-  step.update({ withdrawn: [] });
-  step.emit(...withdrawn.map(veto));
+  const { withdrawnHooks } = step.state;
+  if (withdrawnHooks.length === 0) return;
+  step.update({ withdrawnHooks: [] });
+  step.emit(...withdrawnHooks.map(veto));
 }
 
 /** The effect that reports the decision on a call; none if the question was not about a call. */

@@ -305,7 +305,7 @@ Deno.test("calls of a subagent are forgotten once it is over", () => {
         withUntold(state, entry, agentId === undefined ? {} : { agentId }),
       before,
     ));
-  const ids = ({ calls }: SessionState) => calls.map(({ id }) => id);
+  const ids = ({ printedCalls }: SessionState) => printedCalls.map(({ id }) => id);
   const result = (id: string, toolUseResult: object) =>
     userLine([{ type: "tool_result", tool_use_id: id, content: "" }], { toolUseResult });
   const atWork = told(
@@ -316,10 +316,10 @@ Deno.test("calls of a subagent are forgotten once it is over", () => {
       [agent, returned(`${agent}1`)],
     ]),
   );
-  assertEquals([ids(atWork), [...atWork.silent]], [["one", "two", "a1", "b1"], ["a", "b"]]);
+  assertEquals([ids(atWork), [...atWork.silentAgents]], [["one", "two", "a1", "b1"], ["a", "b"]]);
   const completed = result("one", { agentId: "a", status: "completed" });
   const over = told(atWork, ["a", answer("Done.")], [undefined, completed]);
-  assertEquals([ids(over), [...over.silent]], [["one", "two", "b1"], ["b"]]);
+  assertEquals([ids(over), [...over.silentAgents]], [["one", "two", "b1"], ["b"]]);
   const next = told(over, [undefined, result("two", { agentId: "b", isAsync: true })]);
   assertEquals(ids(next), ["one", "two", "b1"], "it works in the background");
   assertEquals(ids(told(next, [undefined, called("three")])), ["b1", "three"]);

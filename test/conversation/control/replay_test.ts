@@ -125,12 +125,15 @@ Deno.test("early initialization answers the caller's, once", () => {
   assertEquals<unknown>(responses, [
     { type: "frame", frame: { type: "control_response", response } },
   ]);
-  assertEquals([state.session.consulted.size, state.session.earlyInitialization], [0, undefined]);
+  assertEquals([state.session.consultedRequests.size, state.session.earlyInitialization], [
+    0,
+    undefined,
+  ]);
   const failed = playRecorded(
     INPUTS.map((input) =>
       input.type === "consulted" ? { ...input, said: { failure: "gone" } } : input
     ),
   );
-  assertEquals([...failed.state.session.consulted.keys()], ["theirs"], "it is asked again");
+  assertEquals([...failed.state.session.consultedRequests.keys()], ["theirs"], "it is asked again");
   assertEquals(failed.responses, []);
 });

@@ -113,7 +113,7 @@ Deno.test("a session goes on once its last permission is decided", () => {
   const server: Question = { kind: "server", server: "s" };
   const asking = (...questions: readonly Question[]) => ({
     ...startSession(session),
-    asked: new Map(questions.map((question, id) => [`${id}`, question])),
+    openQuestions: new Map(questions.map((question, id) => [`${id}`, question])),
   });
   assertEquals(isAnswered(asking(permission), asking(server)), true);
   assertEquals(isAnswered(asking(permission, permission), asking(permission)), false);

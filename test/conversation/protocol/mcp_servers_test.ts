@@ -98,9 +98,9 @@ Deno.test("server that does not initialize has failed", () => {
     toCalc(undefined, "notifications/cancelled", { params: { requestId } });
   for (const [last, ...before] of [[failure("no such server")], [cancel(3), cancel(4)]] as const) {
     const session = working(own, toCalc(3, "initialize"), ...before);
-    assertEquals(session.state.servers.get("calc"), undefined);
+    assertEquals(session.state.callerServers.get("calc"), undefined);
     session.receive(last);
-    assertEquals(session.state.servers.get("calc"), { failed: true });
+    assertEquals(session.state.callerServers.get("calc"), { failed: true });
   }
 });
 
@@ -110,7 +110,7 @@ function withServers(more: Partial<SessionState> = {}): SessionState {
   const asked = caller({ servers: ["own", "quiet"], setServers, switched: { off: false } });
   const tools = [{ name: "t", annotations: { destructiveHint: true, openWorldHint: 7 } }];
   const servers = new Map([["own", { serverInfo: { name: "o" }, tools }]]);
-  return { ...simulate({ caller: asked }).state, servers, ...more } as SessionState;
+  return { ...simulate({ caller: asked }).state, callerServers: servers, ...more } as SessionState;
 }
 
 const TOLD = {
@@ -138,7 +138,7 @@ Deno.test("mcp_status lists the caller's servers and later changes", () => {
     ...["set connected", "off disabled", ...failed, "own connected", "quiet pending"],
   ]);
   const servers = new Map([["quiet", { failed: true } as const]]);
-  assertEquals(states({ servers }).slice(-2), ["own pending", "quiet failed"]);
+  assertEquals(states({ callerServers: servers }).slice(-2), ["own pending", "quiet failed"]);
   const switched = { off: true, own: false, set: false };
   assertEquals(states({ changes: { switched } }), [
     ...["set disabled", "off pending", ...failed, "own disabled", "quiet pending"],

@@ -21,14 +21,17 @@ const PATHS = ["file_path", "notebook_path", "path"];
  * and of no call that might be meant as well the caller may have said nothing yet, or something else. So much is known
  * of what a terminal shows as plain text alone: the model could write the rest so that nothing on the screen is like it.
  */
-export function allowedOnScreen({ calls }: SessionState, screen: Screen): ToolCall | undefined {
-  if (!calls.some(({ allowed }) => allowed)) return undefined;
+export function allowedOnScreen(
+  { printedCalls }: SessionState,
+  screen: Screen,
+): ToolCall | undefined {
+  if (!printedCalls.some(({ allowed }) => allowed)) return undefined;
   const caretRow = caretAtCursor(screen);
   if (caretRow === undefined) return undefined;
   const rule = screen.lines.findLastIndex((line, row) => row < caretRow && RULE.test(line));
   if (rule < 0) return undefined;
   const dialog = worded(compactText({ ...screen, lines: screen.lines.slice(rule + 1, caretRow) }));
-  const shown = calls.filter((call) => !call.returned)
+  const shown = printedCalls.filter((call) => !call.returned)
     .map((call) => ({ call, state: shownState(call, dialog) }))
     .filter(({ state }) => state !== "absent");
   return shown.every(({ state }) => state === "allowed")

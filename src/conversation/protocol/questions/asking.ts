@@ -51,8 +51,11 @@ export function askWhenTold(
   before: SessionState,
   { asking, at }: { readonly asking: Waiting; readonly at: number },
 ): Step {
-  const { state, effects } = askTold({ ...before, waiting: [...before.waiting, asking] }, at);
-  return state.waiting.includes(asking)
+  const { state, effects } = askTold({
+    ...before,
+    waitingQuestions: [...before.waitingQuestions, asking],
+  }, at);
+  return state.waitingQuestions.includes(asking)
     ? act(state, [
       ...effects,
       deadline("told", TOLD_MS),
@@ -82,11 +85,11 @@ function askThose(
     readonly isReady: (state: SessionState, waiting: Waiting) => boolean;
   },
 ): Step {
-  if (before.waiting.length === 0) return stay(before);
-  let step = stay({ ...before, waiting: [] });
+  if (before.waitingQuestions.length === 0) return stay(before);
+  let step = stay({ ...before, waitingQuestions: [] });
   // Hooks about a permission come after it.
-  const permissions = before.waiting.filter(isPermission);
-  const others = before.waiting.filter((waiting) => !isPermission(waiting));
+  const permissions = before.waitingQuestions.filter(isPermission);
+  const others = before.waitingQuestions.filter((waiting) => !isPermission(waiting));
   for (const waiting of [...permissions, ...others]) {
     step = isReady(step.state, waiting)
       ? andThen(
@@ -94,9 +97,12 @@ function askThose(
         (state) =>
           isHook(waiting) ? askFor(state, { hook: waiting, at }) : askServer(state, waiting),
       )
-      : act({ ...step.state, waiting: [...step.state.waiting, waiting] }, step.effects);
+      : act(
+        { ...step.state, waitingQuestions: [...step.state.waitingQuestions, waiting] },
+        step.effects,
+      );
   }
-  return step.state.waiting.length > 0
+  return step.state.waitingQuestions.length > 0
     ? step
     : act(step.state, [...step.effects, deadline("told")]);
 }
@@ -109,13 +115,13 @@ function askFor(
   },
 ): Step {
   if (elicits) {
-    return state.open
+    return state.isOpen
       ? ask(state, { question: { kind: "elicitation", hookId }, request: elicitation(told) })
       : act(state, [answerHook(hookId, NOBODY_ASKED)]);
   }
   const payload = withOwnServer(state, told);
   if (callback !== undefined) {
-    return state.open
+    return state.isOpen
       ? askCallback(state, callbackQuestion(state, { callback, payload, hookId, at }), at)
       : act(state, unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
   }
@@ -124,13 +130,13 @@ function askFor(
   const question = { kind: "permission", hookId, tool, input, call } as const;
   const next: SessionState = {
     ...state,
-    calls: state.calls.map((each) =>
+    printedCalls: state.printedCalls.map((each) =>
       each === call ? { ...each, askedWith: JSON.stringify(input) } : each
     ),
   };
   const promptTool = state.options.caller?.promptTool;
   if (promptTool !== undefined) return askTool(next, { promptTool, question, payload });
-  return state.open && !state.options.caller?.isAbsent
+  return state.isOpen && !state.options.caller?.isAbsent
     ? ask(next, { question, request: permissionQuestion(payload, { call }) })
     : decide(next, { question, decision: unanswerable("Stream closed") });
 }
@@ -144,7 +150,7 @@ function askTool(
     readonly payload: HookPayload;
   },
 ): Step {
-  if (promptTool.ownServer !== undefined && !state.open) {
+  if (promptTool.ownServer !== undefined && !state.isOpen) {
     return decide(state, { question, decision: unanswerable("Stream closed") });
   }
   const asking = withQuestion(state, question);
@@ -160,11 +166,11 @@ function askTool(
 /** The tool that decides has answered, or its server has told which tools it has. */
 export function onToolAnswer(before: SessionState, message: JsonObject): Step {
   const { id } = message;
-  const question = typeof id === "string" ? before.asked.get(id) : undefined;
+  const question = typeof id === "string" ? before.openQuestions.get(id) : undefined;
   if (typeof id !== "string" || question?.kind !== "permission") {
     return stay(notePromptTools(before, message));
   }
-  const state = { ...before, asked: without(before.asked, id) };
+  const state = { ...before, openQuestions: without(before.openQuestions, id) };
   return decide(state, {
     question,
     decision: promptDecision(message, question),
@@ -203,7 +209,7 @@ export function onElicitation(
 function askServer(state: SessionState, waiting: WaitingMessage): Step {
   const { server, message } = waiting;
   const question = serverQuestion(waiting);
-  return state.open
+  return state.isOpen
     ? ask(state, { question, request: { subtype: "mcp_message", server_name: server, message } })
     : act(state, serverError(question, SERVER_GONE));
 }
@@ -221,16 +227,23 @@ function withQuestion(
   state: SessionState,
   question: Question,
 ): { readonly state: SessionState; readonly id: string } {
-  const questions = state.questions + 1;
+  const questions = state.questionCount + 1;
   const id = `${state.options.caller?.idPrefix}-${questions}`;
-  return { state: { ...state, questions, asked: new Map([...state.asked, [id, question]]) }, id };
+  return {
+    state: {
+      ...state,
+      questionCount: questions,
+      openQuestions: new Map([...state.openQuestions, [id, question]]),
+    },
+    id,
+  };
 }
 
 /** The caller answers; what nobody has asked, or not any more, is nothing to anybody. */
 export function onAnswer(before: SessionState, given: ControlAnswer): Step {
-  const question = before.asked.get(given.id);
+  const question = before.openQuestions.get(given.id);
   if (question === undefined) return stay(before);
-  const state = { ...before, asked: without(before.asked, given.id) };
+  const state = { ...before, openQuestions: without(before.openQuestions, given.id) };
   switch (question.kind) {
     case "permission":
       if (isAskedElsewhere(before)) return stay(before);

@@ -28,8 +28,11 @@ export function noted(
     ? { tools: tools.filter(isJsonObject) }
     : undefined;
   if (told === undefined) return state;
-  const servers = new Map([...state.servers, [server, { ...state.servers.get(server), ...told }]]);
-  return { ...state, servers };
+  const servers = new Map([...state.callerServers, [server, {
+    ...state.callerServers.get(server),
+    ...told,
+  }]]);
+  return { ...state, callerServers: servers };
 }
 
 /** Notes that the caller's server has failed, where it was asked what it is. */
@@ -38,7 +41,7 @@ export function withFailure(
   { server, method }: Pick<ServerQuestion, "server" | "method">,
 ): SessionState {
   return method === "initialize"
-    ? { ...state, servers: new Map([...state.servers, [server, { failed: true }]]) }
+    ? { ...state, callerServers: new Map([...state.callerServers, [server, { failed: true }]]) }
     : state;
 }
 
@@ -48,7 +51,7 @@ export function withCancelled(
   { server, message: { method, params } }: WaitingMessage,
 ): SessionState {
   if (method !== "notifications/cancelled" || !isJsonObject(params)) return state;
-  const question = [...state.asked.values()].find((each) =>
+  const question = [...state.openQuestions.values()].find((each) =>
     each.kind === "server" && each.server === server && each.rpcId === params["requestId"]
   );
   return question?.kind === "server" ? withFailure(state, question) : state;

@@ -10,9 +10,9 @@ import { act, asOld, stay, type Step } from "../../control/step.ts";
 import { lookDeadline } from "../../control/wait_times.ts";
 
 /** Whether somebody else decides what the screen asks. */
-export function isAsking({ asked, waiting }: SessionState): boolean {
-  return waiting.some(isPermission) ||
-    [...asked.values()].some(({ kind }) => kind === "permission");
+export function isAsking({ openQuestions, waitingQuestions }: SessionState): boolean {
+  return waitingQuestions.some(isPermission) ||
+    [...openQuestions.values()].some(({ kind }) => kind === "permission");
 }
 
 /** Whether what waits is a permission. */
@@ -36,7 +36,7 @@ export function decide(
   ];
   const decisive = decision.outcome === "accepted" ? withAllowed(state, call, decision) : state;
   // A subagent in the background has an abort controller of its own, others have that of the turn (2.1.332).
-  const isApart = state.childQueue.running.has(call?.agentId ?? "");
+  const isApart = state.childQueue.runningTasks.has(call?.agentId ?? "");
   const next = decision.interrupt && !isApart ? asOld(decisive, awaitStoppedTurn) : stay(decisive);
   // What stands on the screen now, if anything, is another dialog.
   const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
@@ -63,11 +63,11 @@ function withAllowed(
   { otherInput, mode }: Decision,
 ): SessionState {
   const other = otherInput === undefined ? {} : { allowedWith: JSON.stringify(otherInput) };
-  const calls = state.calls.map((call) =>
+  const calls = state.printedCalls.map((call) =>
     call.id === allowed?.id ? { ...call, allowed: true, ...other } as const : call
   );
   const appliedMode = mode ?? state.changes?.permissionMode;
-  return { ...state, calls, ...(appliedMode === undefined ? {} : { appliedMode }) };
+  return { ...state, printedCalls: calls, ...(appliedMode === undefined ? {} : { appliedMode }) };
 }
 
 /**

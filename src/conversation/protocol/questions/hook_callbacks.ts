@@ -219,7 +219,7 @@ export function withHookAsks(
   const { hookSpecificOutput: output } = given.response;
   if (!isJsonObject(output) || output["permissionDecision"] !== "ask") return state;
   const { permissionDecisionReason: reason } = output;
-  const calls = state.calls.map((call) =>
+  const calls = state.printedCalls.map((call) =>
     call.id === toolUseId && call.hookAsks === undefined
       ? {
         ...call,
@@ -229,7 +229,7 @@ export function withHookAsks(
       }
       : call
   );
-  return { ...state, calls };
+  return { ...state, printedCalls: calls };
 }
 
 /** Whether a hook's answer forbids a call: one that has been carried out is not undone by what a hook says then. */
@@ -267,17 +267,22 @@ export function unheard(
 /** Goes on without the hooks of the caller's whose time is up. */
 export function onCallbacksDue(before: SessionState, at: number): Step {
   let step: Step = stay(before);
-  for (const [id, question] of before.asked) {
+  for (const [id, question] of before.openQuestions) {
     if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
     const { hookId, callback: { event }, toolUseId } = question;
     step = andThen(step, (state) => {
       const isToldSilent = event === "Stop" && !state.isCallerSilent;
-      const asked = without(state.asked, id);
-      return act(isToldSilent ? { ...state, asked, isCallerSilent: true } : { ...state, asked }, [
-        { type: "withdraw", id },
-        answerHook(hookId, isToldSilent ? SILENT : lateAnswer(question)),
-        ...(event === "PreToolUse" ? decisionEffects(toolUseId, "late") : []),
-      ]);
+      const asked = without(state.openQuestions, id);
+      return act(
+        isToldSilent
+          ? { ...state, openQuestions: asked, isCallerSilent: true }
+          : { ...state, openQuestions: asked },
+        [
+          { type: "withdraw", id },
+          answerHook(hookId, isToldSilent ? SILENT : lateAnswer(question)),
+          ...(event === "PreToolUse" ? decisionEffects(toolUseId, "late") : []),
+        ],
+      );
     });
   }
   return act(step.state, [...step.effects, ...untilDue(step.state, at)]);
@@ -331,8 +336,8 @@ const GONE: HookPayload = {
 };
 
 /** When the next time is up. */
-export function untilDue({ asked }: SessionState, at: number): readonly Effect[] {
-  const due = [...asked.values()].flatMap((question) =>
+export function untilDue({ openQuestions }: SessionState, at: number): readonly Effect[] {
+  const due = [...openQuestions.values()].flatMap((question) =>
     question.kind === "callback" && question.due !== undefined ? [question.due] : []
   );
   return due.length === 0 ? [] : [deadline("callback", Math.max(0, Math.min(...due) - at))];

@@ -24,12 +24,12 @@ export function isAskedElsewhere({ options: { caller } }: Pick<SessionState, "op
 
 /** The tools that the server of the prompt tool has, as far as it has told. */
 export function toolsBesidePrompt(
-  { promptTools, servers }: SessionState,
+  { promptTools, callerServers }: SessionState,
   { ownServer }: PromptTool,
 ): readonly string[] {
   return ownServer === undefined
     ? promptTools
-    : (servers.get(ownServer)?.tools ?? []).map(({ name }) => asText(name));
+    : (callerServers.get(ownServer)?.tools ?? []).map(({ name }) => asText(name));
 }
 
 /** The call of the tool that decides on a permission, which its server or the caller is asked for; absent without the tool. */

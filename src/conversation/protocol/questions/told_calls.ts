@@ -25,7 +25,7 @@ export function withUntold(
   if (state.options.caller === undefined) return state;
   if (!isSaid(entry) || (agentId === undefined && !isOfCalls(entry))) return state;
   const line = { entry, ...(agentId === undefined ? {} : { agentId }) };
-  return { ...state, untold: [...state.untold, line] };
+  return { ...state, unprintedLines: [...state.unprintedLines, line] };
 }
 
 /** Whether a line makes calls or holds results of some: most do neither. */
@@ -42,14 +42,15 @@ function isSaid(entry: Entry): entry is UntoldLine["entry"] {
 
 /** Notes the calls that have been told, and those whose results have been. */
 export function withTold(before: SessionState): SessionState {
-  if (before.untold.length === 0) return before;
-  return before.untold.reduce(withCalls, { ...before, untold: [] });
+  if (before.unprintedLines.length === 0) return before;
+  return before.unprintedLines.reduce(withCalls, { ...before, unprintedLines: [] });
 }
 
 function withCalls(before: SessionState, { entry, agentId }: UntoldLine): SessionState {
-  const state = agentId === undefined
-    ? before
-    : { ...before, silent: silentAfter(before.silent, { agentId, isSilent: !isWords(entry) }) };
+  const state = agentId === undefined ? before : {
+    ...before,
+    silentAgents: silentAfter(before.silentAgents, { agentId, isSilent: !isWords(entry) }),
+  };
   if (entry.type === "assistant") {
     const made = entry.message.content.flatMap((block): readonly ToolCall[] =>
       block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
@@ -61,18 +62,19 @@ function withCalls(before: SessionState, { entry, agentId }: UntoldLine): Sessio
         }]
         : []
     );
-    return made.length === 0
-      ? state
-      : { ...state, calls: [...state.calls.filter((call) => !isPast(call, agentId)), ...made] };
+    return made.length === 0 ? state : {
+      ...state,
+      printedCalls: [...state.printedCalls.filter((call) => !isPast(call, agentId)), ...made],
+    };
   }
   if (typeof entry.message.content === "string") return state;
   const returned = new Set(entry.message.content.map(({ tool_use_id: id }) => id));
-  if (!state.calls.some(({ id }) => returned.has(id))) return state;
+  if (!state.printedCalls.some(({ id }) => returned.has(id))) return state;
   const over = subagentIn(entry.toolUseResult);
-  const calls = state.calls.filter((call) => over === undefined || call.agentId !== over);
+  const calls = state.printedCalls.filter((call) => over === undefined || call.agentId !== over);
   return {
     ...state,
-    calls: calls.map((call) => returned.has(call.id) ? { ...call, returned: true } : call),
+    printedCalls: calls.map((call) => returned.has(call.id) ? { ...call, returned: true } : call),
   };
 }
 
@@ -124,8 +126,8 @@ export function isTold(state: SessionState, waiting: Waiting): boolean {
 }
 
 /** Whether a call of a tool of an MCP server has been told that has not returned. */
-function isAtWork({ calls }: SessionState, server: unknown): boolean {
-  return calls.some(({ name, returned }) =>
+function isAtWork({ printedCalls }: SessionState, server: unknown): boolean {
+  return printedCalls.some(({ name, returned }) =>
     !returned && name.startsWith(toolPrefix(asText(server)))
   );
 }
@@ -137,8 +139,8 @@ function calledBy({ method, params }: JsonObject): unknown {
 }
 
 /** Whether a call has been told; what has no id can be waited for by nobody. */
-function isCallTold({ calls }: SessionState, id: unknown): boolean {
-  return typeof id !== "string" || calls.some((call) => call.id === id);
+function isCallTold({ printedCalls }: SessionState, id: unknown): boolean {
+  return typeof id !== "string" || printedCalls.some((call) => call.id === id);
 }
 
 /** The subagent that has answered a call for good. */
@@ -148,8 +150,8 @@ function subagentIn(response: unknown): unknown {
 }
 
 /** Whether the last words of a subagent have been told, if its transcript is known to have any: they end what it does. */
-function hasSpoken({ silent }: SessionState, agentId: unknown): boolean {
-  return typeof agentId !== "string" || !silent.has(agentId);
+function hasSpoken({ silentAgents }: SessionState, agentId: unknown): boolean {
+  return typeof agentId !== "string" || !silentAgents.has(agentId);
 }
 
 /** Calls that start a subagent, or wake one. */
@@ -161,33 +163,33 @@ const STARTING = ["Agent", "Task", "Skill", "SendMessage"];
  */
 function isStartable(state: SessionState): boolean {
   return currentPrompt(state)?.command !== undefined ||
-    state.calls.some(({ name }) => STARTING.includes(name));
+    state.printedCalls.some(({ name }) => STARTING.includes(name));
 }
 
 /** Whether a call that needs a permission has been told; whoever decides on it is asked before its hooks are. */
 function isPermissionTold(
-  { calls, options: { caller } }: SessionState,
+  { printedCalls, options: { caller } }: SessionState,
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
 ): boolean {
-  const made = calls.filter((call) => call.name === name && call.agentId === agentId);
+  const made = printedCalls.filter((call) => call.name === name && call.agentId === agentId);
   const text = JSON.stringify(input);
   return caller?.permissions ? made.some((call) => call.askedWith === text) : made.length > 0;
 }
 
 /** Whether results of calls have been told: one of them at least, and none is missing of a call that is known. */
-function areReturned({ calls }: SessionState, batch: unknown): boolean {
+function areReturned({ printedCalls }: SessionState, batch: unknown): boolean {
   if (!Array.isArray(batch)) return true;
   const ids = new Set(batch.map((call) => isJsonObject(call) ? call["tool_use_id"] : undefined));
-  const known = calls.filter(({ id }) => ids.has(id));
+  const known = printedCalls.filter(({ id }) => ids.has(id));
   return known.length > 0 && known.every(({ returned }) => returned);
 }
 
 /** The call that a permission is for: that with the same input, else the only one of the tool's. */
 export function callOf(
-  { calls }: SessionState,
+  { printedCalls }: SessionState,
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
 ): ToolCall | undefined {
-  const open = calls.filter((call) =>
+  const open = printedCalls.filter((call) =>
     call.name === name && call.agentId === agentId && call.askedWith === undefined &&
     !call.returned
   );

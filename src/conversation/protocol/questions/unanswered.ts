@@ -14,8 +14,8 @@ import { act, andThen, stay, type Step } from "../../control/step.ts";
 export function onCallerGone(before: SessionState): Step {
   // A tool answers all the same, unless it is one of the caller's.
   if (isAskedElsewhere(before)) return stay(before);
-  let step: Step = stay({ ...before, asked: new Map(), waiting: [] });
-  for (const question of before.asked.values()) {
+  let step: Step = stay({ ...before, openQuestions: new Map(), waitingQuestions: [] });
+  for (const question of before.openQuestions.values()) {
     step = andThen(
       step,
       (state) =>
@@ -31,7 +31,7 @@ export function onCallerGone(before: SessionState): Step {
           ),
     );
   }
-  for (const waiting of before.waiting) {
+  for (const waiting of before.waitingQuestions) {
     step = andThen(step, (state) => {
       if (!isHook(waiting)) return act(state, serverError(serverQuestion(waiting), SERVER_GONE));
       const { hookId, callback, payload, elicits } = waiting;
@@ -55,15 +55,17 @@ export function withdraw(
   state: SessionState,
   { keepsPrompts = false }: { readonly keepsPrompts?: boolean } = {},
 ): Step {
-  const isKept = (each: Question | SessionState["waiting"][number]) =>
+  const isKept = (each: Question | SessionState["waitingQuestions"][number]) =>
     keepsPrompts && "callback" in each && each.callback?.event === "UserPromptSubmit";
   const effects: Effect[] = [];
-  const withdrawn = [...state.withdrawn];
+  const withdrawn = [...state.withdrawnHooks];
   // The child itself tells a server of the caller which request it gives up.
   const asked = new Map(
-    [...state.asked].filter(([, question]) => question.kind === "server" || isKept(question)),
+    [...state.openQuestions].filter(([, question]) =>
+      question.kind === "server" || isKept(question)
+    ),
   );
-  for (const [id, question] of state.asked) {
+  for (const [id, question] of state.openQuestions) {
     if (question.kind === "server" || isKept(question)) continue;
     // A prompt tool is a program of its own and gets no message of the control protocol.
     const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
@@ -73,7 +75,7 @@ export function withdraw(
     }
     withdrawn.push(question.hookId);
   }
-  for (const waiting of state.waiting) {
+  for (const waiting of state.waitingQuestions) {
     if (isKept(waiting)) continue;
     if (isHook(waiting)) withdrawn.push(waiting.hookId);
     else {
@@ -82,5 +84,10 @@ export function withdraw(
       );
     }
   }
-  return act({ ...state, asked, waiting: state.waiting.filter(isKept), withdrawn }, effects);
+  return act({
+    ...state,
+    openQuestions: asked,
+    waitingQuestions: state.waitingQuestions.filter(isKept),
+    withdrawnHooks: withdrawn,
+  }, effects);
 }

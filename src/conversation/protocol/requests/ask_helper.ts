@@ -83,10 +83,10 @@ export function askHelper(step: ControlStep, request: ControlRequest): void {
     step.emit(refuse(request, { error }));
     return;
   }
-  const { consulted, changes } = step.state;
+  const { consultedRequests, changes } = step.state;
   const id = freeId(step.state, request);
   const asked = { ...helperRequest(step.state, request), id };
-  step.update({ consulted: new Map([...consulted, [id, request]]) });
+  step.update({ consultedRequests: new Map([...consultedRequests, [id, request]]) });
   step.emit({
     type: "consult",
     request: asked,
@@ -96,10 +96,10 @@ export function askHelper(step: ControlStep, request: ControlRequest): void {
 }
 
 /** An id for a request to the helper: callers may give several requests the same id, or none. */
-function freeId({ consulted }: SessionState, { id }: ControlRequest): string {
+function freeId({ consultedRequests }: SessionState, { id }: ControlRequest): string {
   for (let count = 1;; count++) {
     const free = count === 1 ? id : `${id} ${count}`;
-    if (!consulted.has(free)) return free;
+    if (!consultedRequests.has(free)) return free;
   }
 }
 
@@ -131,16 +131,20 @@ export function onHelperAnswer(
   step: ControlStep,
   { id, said: answer }: { readonly id: string; readonly said: Consulted },
 ): void {
-  const { consulted } = step.state;
-  const request = consulted.get(id);
+  const { consultedRequests } = step.state;
+  const request = consultedRequests.get(id);
   if (request === undefined) return;
   if ("isUndescribed" in answer) {
     // The description of the session follows in a second answer.
-    step.update({ consulted: new Map(consulted).set(id, { ...request, isAnswered: true }) });
+    step.update({
+      consultedRequests: new Map(consultedRequests).set(id, { ...request, isAnswered: true }),
+    });
     step.emit(responseOf(step.state, { request, answer }));
     return;
   }
-  step.update({ consulted: new Map([...consulted].filter(([other]) => other !== id)) });
+  step.update({
+    consultedRequests: new Map([...consultedRequests].filter(([other]) => other !== id)),
+  });
   if ("failure" in answer) step.emit({ type: "trace", text: answer.failure });
   if (request.ahead && !request.isAnswered) {
     if ("response" in answer) step.update({ earlyInitialization: answer });
@@ -243,13 +247,13 @@ export function answerAfterExit(step: ControlStep): void {
   if (step.state.ending?.kind === "renewed") return;
   const requests = unansweredRequests(step.state);
   const answer = { failure: "Claude Code has ended meanwhile" };
-  step.update({ consulted: new Map() });
+  step.update({ consultedRequests: new Map() });
   step.emit(...requests.map((request) => responseOf(step.state, { request, answer })));
 }
 
 /** The requests of the caller's that are not answered. The next child takes them over; it gets commands as messages. */
-export function unansweredRequests({ consulted }: SessionState): readonly ControlRequest[] {
-  return [...consulted.values()].filter(({ subtype, ahead, isAnswered }) =>
+export function unansweredRequests({ consultedRequests }: SessionState): readonly ControlRequest[] {
+  return [...consultedRequests.values()].filter(({ subtype, ahead, isAnswered }) =>
     subtype !== SLASH_COMMAND && !ahead && !isAnswered
   );
 }

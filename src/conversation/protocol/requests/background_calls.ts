@@ -329,8 +329,9 @@ function pressClose(step: ControlStep, stop: TaskStop): void {
 }
 
 /** Whether no turn is under way. */
-function isQuiet({ phase, waits, status }: SessionState): boolean {
-  return (phase === "resting" || (phase === "working" && waits)) && status?.status !== "waiting";
+function isQuiet({ phase, isOnlyBackground, status }: SessionState): boolean {
+  return (phase === "resting" || (phase === "working" && isOnlyBackground)) &&
+    status?.status !== "waiting";
 }
 
 /** Closes the list without having stopped the task, which may have ended meanwhile. */

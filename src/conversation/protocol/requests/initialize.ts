@@ -14,7 +14,7 @@ export function onInitialize(step: ControlStep, request: ControlRequest): void {
   const { initialized } = step.state.options.caller ?? {};
   const isFirst = initialized?.id === request.id;
   const error = isFirst ? initialized.error : lateFieldsError(step.state, request);
-  if (isFirst) step.update({ inForce: request.body });
+  if (isFirst) step.update({ initialization: request.body });
   if (error !== undefined) {
     if (!request.ahead) step.emit(refuse(request, { error }));
     return;
@@ -48,12 +48,12 @@ function lateFieldsError(state: SessionState, request: ControlRequest): string |
 
 /** Whether the first initialization has asked for the same: a caller may repeat all of its fields. */
 function isInForce(
-  { inForce = {}, options: { caller } }: SessionState,
+  { initialization = {}, options: { caller } }: SessionState,
   { body }: ControlRequest,
   name: string,
 ): boolean {
-  return caller?.initialized?.error === undefined && Object.hasOwn(inForce, name) &&
-    JSON.stringify(inForce[name]) === JSON.stringify(body[name]);
+  return caller?.initialized?.error === undefined && Object.hasOwn(initialization, name) &&
+    JSON.stringify(initialization[name]) === JSON.stringify(body[name]);
 }
 
 /**
@@ -71,13 +71,14 @@ export function emitAfterInitialization(
     readonly input: Input;
   },
 ): void {
-  const { consulted, ending, deferredAnswers: deferredBefore } = step.state;
+  const { consultedRequests, ending, deferredAnswers: deferredBefore } = step.state;
   // This is so for nearly all inputs, most of which are lines and bytes.
-  if (before.consulted.size + deferredBefore.length === 0) {
+  if (before.consultedRequests.size + deferredBefore.length === 0) {
     step.emit(...effects);
     return;
   }
-  const isPending = (id: string) => ending === undefined && isInitialization(consulted.get(id));
+  const isPending = (id: string) =>
+    ending === undefined && isInitialization(consultedRequests.get(id));
   const initialization = initializationBefore(before, input);
   const defers = initialization !== undefined && isPending(initialization);
   const deferred = deferredBefore.filter((each) => isPending(each.initialization));
@@ -91,15 +92,20 @@ export function emitAfterInitialization(
 }
 
 /** The id of the last initialization that is not answered yet, and came before the request that is answered now. */
-function initializationBefore({ consulted }: SessionState, input: Input): string | undefined {
-  const ids = [...consulted.keys()];
+function initializationBefore(
+  { consultedRequests }: SessionState,
+  input: Input,
+): string | undefined {
+  const ids = [...consultedRequests.keys()];
   const place = input.type === "consulted" ? ids.indexOf(input.id) : ids.length;
-  return ids.slice(0, Math.max(place, 0)).findLast((id) => isInitialization(consulted.get(id)));
+  return ids.slice(0, Math.max(place, 0)).findLast((id) =>
+    isInitialization(consultedRequests.get(id))
+  );
 }
 
 /** Whether an initialization is still to be answered. */
-export function isInitializing({ consulted, ending }: SessionState): boolean {
-  return ending === undefined && [...consulted.values()].some(isInitialization);
+export function isInitializing({ consultedRequests, ending }: SessionState): boolean {
+  return ending === undefined && [...consultedRequests.values()].some(isInitialization);
 }
 
 /** Whether a request is an initialization of the caller's that is not answered yet, and not one that was asked early. */

@@ -136,7 +136,7 @@ export function serversOf(state: SessionState, told: JsonObject): readonly JsonO
       : [{ ...pendingServer({ name, source: "dynamic" }), config }]
   );
   const own = ownServersOf(state).map((name): JsonObject => {
-    const { serverInfo, tools, failed } = state.servers.get(name) ?? {};
+    const { serverInfo, tools, failed } = state.callerServers.get(name) ?? {};
     return {
       ...pendingServer({ name, source: "sdk" }),
       ...(failed ? { status: "failed" } : {}),

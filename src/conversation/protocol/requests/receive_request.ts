@@ -86,7 +86,7 @@ function onMcpMessage(step: ControlStep, request: ControlRequest): void {
 /** Sets the caller's MCP servers. The helper is asked first whether those that it can reach do answer. */
 function onSetServers(step: ControlStep, request: ControlRequest): void {
   const answer = setServers(step.state, request);
-  const mustAsk = [...step.state.consulted.values()].some(asksForServers) ||
+  const mustAsk = [...step.state.consultedRequests.values()].some(asksForServers) ||
     !("error" in answer) && !isEmpty(reachableServers(request.body));
   if (mustAsk) askHelper(step, request);
   else emitServersAnswer(step, { request, answer });
@@ -144,7 +144,7 @@ function uuidsOf(messages: readonly Message[]): readonly string[] {
 
 /** Ends the conversation: stops the turn under way, or that of the next message, and drops all other messages. */
 function onEndSession(step: ControlStep, request: ControlRequest): void {
-  step.update({ dismissed: true });
+  step.update({ isDismissed: true });
   step.emit(respond(request));
   runOld(step, (state) => withdraw(state));
   stopWithdrawn(step);

@@ -23,9 +23,9 @@ const ID = "claude-print slash_command";
  * other child.
  */
 export function askCommand(step: ControlStep, message: SettledMessage): void {
-  const { changes, consulted } = step.state;
+  const { changes, consultedRequests } = step.state;
   const request = commandRequest(message, ID);
-  step.update({ consulted: new Map([...consulted, [ID, request]]) });
+  step.update({ consultedRequests: new Map([...consultedRequests, [ID, request]]) });
   step.emit({ type: "consult", request, ...(changes === undefined ? {} : { changes }) });
 }
 

@@ -28,7 +28,7 @@ function screenOf(...lines: readonly string[]): Screen {
 }
 
 function pick(screen: Screen, ...calls: readonly ToolCall[]): string | undefined {
-  return allowedOnScreen({ calls } as unknown as SessionState, screen)?.id;
+  return allowedOnScreen({ printedCalls: calls } as unknown as SessionState, screen)?.id;
 }
 
 for (const [name, call] of Object.entries(CALLS)) {

@@ -306,8 +306,8 @@ Deno.test("message that was not delivered can be cancelled, once", () => {
 
 Deno.test("end_session drops later messages", () => {
   const session = rested({}, message("one"), request("end_session"), message("three"));
-  const { open, dismissed, queue } = session.state;
-  assertEquals([open, dismissed, queue, session.delivered], [false, true, [], ["one"]]);
+  const { isOpen, isDismissed, queue } = session.state;
+  assertEquals([isOpen, isDismissed, queue, session.delivered], [false, true, [], ["one"]]);
 });
 
 /** Sends `background_tasks` and returns its response. */
