@@ -1,5 +1,5 @@
-import { type AskingMemory, NOTHING_ASKED } from "../protocol/questions/question.ts";
-import { NO_TURN, type TurnMemory } from "./turn_state.ts";
+import { NO_QUESTIONS, type QuestionState } from "../protocol/questions/question.ts";
+import { NO_TURN, type TurnState } from "./turn_state.ts";
 import type { SessionOptions } from "./session_options.ts";
 import type { ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Message, Prompt, PromptPart } from "./message.ts";
@@ -11,27 +11,21 @@ import { SCANNER_START, type ScannerState } from "../terminal/terminal_scanner.t
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 
-/** Everything a session remembers between two inputs: where it stands, and what it knows in every phase. */
-export type SessionState = SessionMemory & Phase;
+/** Everything a session remembers between two inputs: its phase, and what it knows in every phase. */
+export type SessionState = CommonState & Phase;
 
-/** A session whose ending is not known yet. */
-export type OpenSession = SessionMemory & OpenPhase;
-
-/** A session whose prompt was pasted. */
-export type PastedSession = Extract<OpenSession, { readonly phase: "pasted" }>;
-
-/** What it remembers in every phase, each of something else. */
-interface SessionMemory
+/** The state in every phase, one interface a subject. */
+interface CommonState
   extends
-    MessageMemory,
-    RequestMemory,
-    AskingMemory,
-    StartMemory,
-    TerminalMemory,
-    ChildMemory,
-    TurnMemory,
-    SpendingMemory,
-    EndMemory {
+    MessageState,
+    RequestState,
+    QuestionState,
+    StartState,
+    TerminalState,
+    ChildState,
+    TurnState,
+    SpendingState,
+    EndState {
   readonly options: SessionOptions;
 }
 
@@ -42,11 +36,11 @@ export function startSession(options: SessionOptions): SessionState {
     options,
     phase: "starting",
     ...noMessages(),
-    ...NOTHING_REQUESTED,
-    ...NOTHING_ASKED,
+    ...NO_REQUESTS,
+    ...NO_QUESTIONS,
     ...JUST_STARTED,
     ...newTerminal(size),
-    ...UNHEARD_CHILD,
+    ...NEW_CHILD,
     ...(version === undefined ? {} : { version }),
     ...NO_TURN,
     requests: requestsMade,
@@ -55,7 +49,7 @@ export function startSession(options: SessionOptions): SessionState {
   };
 }
 
-/** Whether the turn under way, or the one just over, is the last of the conversation, and every request answered. */
+/** Whether the current turn, or the one just over, is the last of the conversation, and all requests are answered. */
 export function isLast(
   { isOpen, queue, sent, consultedRequests, taskStops }: SessionState,
 ): boolean {
@@ -63,17 +57,17 @@ export function isLast(
 }
 
 /**
- * Where a session stands.
+ * The phase of a session.
  *
- * - `starting`: the child was started, no sign of a turn yet
+ * - `starting`: the child was started, and no turn has begun
  * - `resting`: the child is idle, no turn is under way
  * - `pasted`: the prompt was pasted, its echo is awaited
- * - `entered`: Enter was pressed or the prompt sent to the socket, UserPromptSubmit is awaited
+ * - `entered`: Enter was pressed or the prompt was sent to the socket, UserPromptSubmit is awaited
  * - `working`: the turn is under way
- * - `settling`: Stop came, the child's idle status is awaited
+ * - `settling`: a hook has announced the end of the turn, the child's idle status is awaited
  * - `aborting`: Escape was pressed to end the turn alone, the child's idle status is awaited
  * - `interrupting`: Escape was pressed to end the turn and with it the run, the child's idle status is awaited
- * - `ending`: the ending is known, the child has been told to go
+ * - `ending`: the ending is known, and the child was told to go
  * - `reading`: the child is gone, the rest of its transcript is awaited
  * - `ended`: nothing more will happen
  */
@@ -88,7 +82,7 @@ type OpenPhase =
     | { readonly phase: "starting" | "resting" | "working" | "settling" | "aborting" }
     | {
       readonly phase: "pasted";
-      /** What of the prompt is still to be pasted, the part whose echo is awaited first. */
+      /** The parts of the prompt that are not seen on the screen yet; the first one has been pasted. */
       readonly pasting: readonly PromptPart[];
       readonly echo: EchoState;
     }
@@ -99,70 +93,68 @@ type OpenPhase =
     }
   );
 
-/** What is remembered of the child's end: of how it is told to go, and whether it has. */
-interface EndMemory {
-  /** How often the child has been told to go, reminders apart. */
+/** The state of the child's end. */
+interface EndState {
+  /** How often the child was told to go, reminders apart. */
   readonly kills: number;
   /**
-   * How much longer the child may take to go after the next reminder, in milliseconds; below zero once it takes longer
-   * because its turn is not on record.
+   * How much longer the child may take to go after the next reminder, in milliseconds; negative while it gets more time
+   * because its transcript does not hold the turn.
    */
   readonly exitLeftMs: number;
-  /** The SessionEnd hook that keeps the child until its transcript holds the last turn, until it is answered. */
+  /** The pending SessionEnd hook, which keeps the child until its transcript holds the last turn. */
   readonly endHook?: string | undefined;
   readonly exit?: Exit;
 }
 
-/** Nobody has told the child to go. */
-const NO_END: EndMemory = { kills: 0, exitLeftMs: 0 };
+const NO_END: EndState = { kills: 0, exitLeftMs: 0 };
 
-/** What is remembered of how the child starts: what the first prompt waits for. */
-interface StartMemory {
+/** The state of the child's start: what the first prompt waits for. */
+interface StartState {
   /** Whether the child has shown that it can take a prompt. */
   readonly isReady: boolean;
   /** Whether the child's rendezvous socket takes a prompt. */
   readonly isReachable: boolean;
   /**
-   * Whether the first SessionStart hook has told what the child is started with, or is not waited for any longer: what a
-   * compaction or a session after it starts is not held.
+   * Whether the first SessionStart hook has run, or is not waited for any longer: later ones, of a compaction or another
+   * session, do not delay a request.
    */
   readonly hasSessionStarted: boolean;
   /**
-   * The hook that holds the first request back, until it is answered, and how often the child was asked
-   * whether it has run its timers, if it was.
+   * The pending SessionStart hook, which delays the first request, and how often the child was pinged to see whether it
+   * has run its timers.
    */
   readonly waitingStartHook?: {
     readonly id: string;
     readonly overdue: boolean;
     readonly pings?: number;
-    /** Whether the child has begun connections that it is not done with. */
+    /** Whether the child has begun connections that are not done. */
     readonly connecting?: boolean;
   } | undefined;
-  /** The MCP servers that the child has done with connecting to, by their names. */
+  /** The results of connecting to MCP servers, by their names. */
   readonly settledServers: Readonly<Record<string, "connected" | "failed">>;
 }
 
-/** The child has just been started. */
-const JUST_STARTED: StartMemory = {
+const JUST_STARTED: StartState = {
   isReady: false,
   isReachable: false,
   hasSessionStarted: false,
   settledServers: {},
 };
 
-/** What is remembered of the caller's messages, from when they come until the transcript holds them. */
-interface MessageMemory {
-  /** Whether there may be further ones. */
+/** The caller's messages, until the transcript holds them. */
+interface MessageState {
+  /** Whether further messages may come. */
   readonly isOpen: boolean;
-  /** Whether the caller has ended the session: whatever else it says is not heard. */
+  /** Whether the caller has ended the session: its further messages are ignored. */
   readonly isDismissed?: true;
-  /** Whether all that is asked has one time limit, which runs already. */
+  /** Whether all messages together have one time limit, which runs already. */
   readonly isBounded?: true;
   /** Messages that wait, the next one first. */
   readonly queue: readonly Message[];
-  /** What the child has been given and is not known to have taken yet. */
+  /** Prompts that the child was given and is not known to have taken. */
   readonly sent: readonly Prompt[];
-  /** What it has taken, as a hook has told, and the transcript does not hold yet. */
+  /** Prompts that the child has taken, as a hook has told, and that the transcript does not hold yet. */
   readonly unwritten: readonly Prompt[];
   /** The ids of the transcript's lines. */
   readonly knownLines: GrowingMap<string, true>;
@@ -170,8 +162,7 @@ interface MessageMemory {
   readonly lineIds: GrowingMap<string, string>;
 }
 
-/** The caller has sent nothing yet. */
-function noMessages(): MessageMemory {
+function noMessages(): MessageState {
   return {
     isOpen: true,
     queue: [],
@@ -182,29 +173,28 @@ function noMessages(): MessageMemory {
   };
 }
 
-/** What is remembered of the child's terminal: what it writes there, what is typed, and what the screen asks. */
-interface TerminalMemory {
+/** The child's terminal: its output, the keys that were typed, and what the screen asks. */
+interface TerminalState {
   /** Its size, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
   readonly scanner: ScannerState;
-  /** What the child has written as long as it has no status. */
+  /** The child's output as long as it has no status. */
   readonly written: Uint8Array;
-  /** When the child wrote something for the first time, in milliseconds after its start; absent until it has. */
+  /** When the child wrote its first output, in milliseconds after its start; absent until then. */
   readonly firstOutputAt?: number;
-  /** How many images have been put into files, and the number that the child has given to the last of them. */
+  /** How many images were put into files, and the number that the child gave the last of them. */
   readonly images: { readonly placed: number; readonly number: number };
-  /** The last screen looked at, what it asks, and since when it has asked that. */
+  /** The last screen that was looked at, what it asks, and since when. */
   readonly screen?:
     | { readonly screen: Screen; readonly asks: string; readonly since: number }
     | undefined;
   /** Keys pressed in dialogs since the child was busy last. */
   readonly dialogKeys: number;
-  /** When the last of them was pressed. */
+  /** When the last key in a dialog was pressed. */
   readonly keyAt?: number;
 }
 
-/** A terminal in which nothing has been written or typed. */
-function newTerminal(size: TerminalMemory["size"]): TerminalMemory {
+function newTerminal(size: TerminalState["size"]): TerminalState {
   return {
     size,
     scanner: SCANNER_START,
@@ -214,50 +204,49 @@ function newTerminal(size: TerminalMemory["size"]): TerminalMemory {
   };
 }
 
-/** What the child says of itself. */
+/** The status that the child reports. */
 export interface ChildStatus {
   /** `idle`, `busy` or `waiting`. */
   readonly status: string;
   readonly waitingFor?: string;
-  /** Since when, in milliseconds since the epoch, where the child says so. */
+  /** Since when, in milliseconds since the epoch, where the child reports it. */
   readonly updatedAt?: number;
 }
 
 /**
- * What is known of the child's own queue: of what the caller sends while a turn is under way, and of the ends of tasks
- * in the background, each of which starts a turn if none takes it up.
+ * The child's own queue: messages that the caller sends while a turn is under way, and the ends of tasks in the background.
+ * Each starts a turn if no turn takes it up.
  */
 export interface ChildQueue {
-  /** How many things are in it. */
   readonly length: number;
-  /** Whether the end of a task is among them, or has been since it was empty. */
+  /** Whether the end of a task is in the queue, or has been since the queue was empty. */
   readonly hasNotice: boolean;
-  /** When the child took such an end out of it last, in milliseconds since the epoch; absent since a turn has begun. */
+  /** When the child last took such an end out of the queue, in milliseconds since the epoch; absent once a turn has begun. */
   readonly noticeTakenAt?: number | undefined;
-  /** Tasks that the session has started in the background, and whose ends have not been in it. */
+  /** Tasks that the session has started in the background, and whose ends have not been in the queue. */
   readonly runningTasks: ReadonlySet<string>;
-  /** Tasks whose ends have been in it. */
+  /** Tasks whose ends have been in the queue. */
   readonly endedTasks: ReadonlySet<string>;
-  /** Shells that subagents have put into the background, and whose each is. */
+  /** The subagents that have put shells into the background, by the ids of the shells. */
   readonly shellOwners: ReadonlyMap<string, string>;
-  /** Subagents that were over and are at work again because of such a shell's end, and whose own has not been in it. */
+  /** Subagents that were over and are at work again because such a shell has ended. */
   readonly wokenAgents: ReadonlySet<string>;
 }
 
-/** What is remembered of the child while it lives, whatever turn it is in. */
-interface ChildMemory {
-  /** When there was a sign of life last. */
+/** The state of the child, whatever turn it is in. */
+interface ChildState {
+  /** When the child or the caller last gave a sign of life. */
   readonly lifeAt: number;
   /** Its last status, once its status file exists. */
   readonly status?: ChildStatus;
-  /** The version of Claude Code, once its status file or its transcript has told it. */
+  /** The version of Claude Code, once its status file or its transcript tells it. */
   readonly version?: string;
   /** Names of the tools that run, by the ids of their calls. */
   readonly tools: ReadonlyMap<string, string>;
   readonly childQueue: ChildQueue;
   /**
-   * When the child wakes the model, in milliseconds after its start, if it is to, and whether that is all that is still
-   * waited for.
+   * When the child wakes the model, in milliseconds after its start, if it does, and whether the session waits for nothing
+   * else.
    */
   readonly wakeup?: { readonly at: number; readonly awaited?: true } | undefined;
   /** Whether the transcript has a goal that is not reached yet. */
@@ -266,7 +255,6 @@ interface ChildMemory {
   readonly turns: number;
 }
 
-/** A queue that has had nothing in it. */
 export const EMPTY_QUEUE: ChildQueue = {
   length: 0,
   hasNotice: false,
@@ -276,8 +264,7 @@ export const EMPTY_QUEUE: ChildQueue = {
   wokenAgents: new Set(),
 };
 
-/** A child that has not said anything. */
-const UNHEARD_CHILD: ChildMemory = {
+const NEW_CHILD: ChildState = {
   lifeAt: 0,
   tools: new Map(),
   childQueue: EMPTY_QUEUE,
@@ -285,9 +272,9 @@ const UNHEARD_CHILD: ChildMemory = {
   turns: 0,
 };
 
-/** What is remembered of what the caller has asked for. */
-interface RequestMemory {
-  /** What the first initialization has asked for. */
+/** The caller's requests. */
+interface RequestState {
+  /** The body of the first initialization. */
   readonly initialization?: JsonObject;
   /** The helper's answer to the initialization of a caller that has yet to come. */
   readonly earlyInitialization?: Extract<Consulted, { readonly response: unknown }> | undefined;
@@ -316,7 +303,7 @@ interface DeferredAnswer {
   readonly answer: Effect;
 }
 
-/** A task in the background that the caller wants to be stopped. */
+/** The stop of a task in the background, by keys in the list of tasks. */
 export interface TaskStop {
   readonly request: ControlRequest;
   readonly task: string;
@@ -330,8 +317,7 @@ export interface TaskStop {
   readonly answered?: true;
 }
 
-/** The caller has asked for nothing. */
-const NOTHING_REQUESTED: RequestMemory = {
+const NO_REQUESTS: RequestState = {
   deferredAnswers: [],
   consultedRequests: new Map(),
   taskStops: [],
@@ -339,26 +325,25 @@ const NOTHING_REQUESTED: RequestMemory = {
   taskNames: new Map(),
 };
 
-/** What is remembered of money: what the conversation has cost, and which tools wait for the price of an answer. */
-interface SpendingMemory {
-  /** What the conversation has cost, in US dollars, as far as the child has told. */
+/** What the conversation has cost, and which tools wait for the price of an answer. */
+interface SpendingState {
+  /** What the conversation has cost, in US dollars, as far as the child has reported it. */
   readonly spentUsd: number;
-  /** How long it has spent in requests to the API, in milliseconds, as far as the child has told. */
+  /** How long its requests to the API took, in milliseconds, as far as the child has reported it. */
   readonly apiDurationMs: number;
-  /** PreToolUse hooks that wait for the price of the answer that calls their tools, and the agents of those. */
+  /** PreToolUse hooks that wait for the price of the answer that calls their tools, and the agents of the tools. */
   readonly unpaidHooks: readonly { readonly id: string; readonly agent: string }[];
-  /** The agents, by id, the main one's being empty, whose last answer has been paid or is waited for. */
+  /** The agents whose last answer is paid or is waited for, by id; the id of the main agent is empty. */
   readonly paidAgents: ReadonlySet<string>;
 }
 
-/** The child has cost nothing. */
-function nothingSpent({ paidUsd = 0 }: Pick<SessionOptions, "paidUsd">): SpendingMemory {
+function nothingSpent({ paidUsd = 0 }: Pick<SessionOptions, "paidUsd">): SpendingState {
   return { spentUsd: paidUsd, apiDurationMs: 0, unpaidHooks: [], paidAgents: new Set() };
 }
 
-/** Whether the conversation has cost as much as it may: then no further request is made. */
+/** Whether the conversation has cost as much as it may. */
 export function isOverspent(
-  { options: { maxBudgetUsd }, spentUsd }: Pick<SpendingMemory, "spentUsd"> & {
+  { options: { maxBudgetUsd }, spentUsd }: Pick<SpendingState, "spentUsd"> & {
     readonly options: Pick<SessionOptions, "maxBudgetUsd">;
   },
 ): boolean {

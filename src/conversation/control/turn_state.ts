@@ -2,98 +2,97 @@ import type { Answer } from "./effect.ts";
 import type { HookPayload } from "./input.ts";
 import type { Prompt } from "./message.ts";
 
-/** What is remembered of a turn, and of those that its tasks in the background start. */
-export interface TurnMemory extends TurnRecord, AnnouncedEnd, PressedEscapes, BackgroundTasks {
-  /** What the child has taken as the turn's. */
+/** The state of a turn, and of those that its tasks in the background start. */
+export interface TurnState extends TurnRecord, AnnouncedEnd, TurnStop, BackgroundTasks {
+  /** The prompts that the child has taken as the turn's. */
   readonly taken: readonly Prompt[];
-  /** How many requests to the model the turn has made that were answered, and whose tools have returned. */
+  /** How many requests to the model were answered in the turn, and have had the results of their tools. */
   readonly requests: number;
-  /** Whether a hook or the transcript has told of its prompt. */
+  /** Whether a hook or the transcript has told of the turn's prompt. */
   readonly isPromptKnown: boolean;
-  /** Whether the turn is known to be that of a prompt that has waited for its time. */
+  /** Whether the turn is known to be that of a wake-up: of a prompt that has waited for its time. */
   readonly isWakeup: boolean;
-  /** Whether it is known to be that of the end of a task. */
+  /** Whether the turn is known to be that of the end of a task. */
   readonly isTaskNotice: boolean;
-  /** What has become of its structured answer. */
-  readonly output: OutputMemory;
+  /** The turn's structured answer. */
+  readonly output: OutputState;
 }
 
 /** What the transcript holds of a turn. */
 interface TurnRecord {
-  /** Whether lines of the turn before it are still to be written: until its own prompt's line, none is its own. */
+  /** Whether lines of the turn before are still to be written: no line before the own prompt's is the turn's. */
   readonly awaitsEarlierLines: boolean;
-  /** Whether the transcript file holds its prompt. */
   readonly hasPromptLine: boolean;
-  /** Whether it holds the first request. */
+  /** Whether the transcript holds the first request. */
   readonly hasRequestLine: boolean;
-  /** Whether it holds an answer since. */
+  /** Whether the transcript holds an answer after the prompt. */
   readonly hasAnswerLine: boolean;
-  /** The assistant's last text in it, behind all calls of tools and their results. */
+  /** The assistant's last text, if no call of a tool and no result follows it. */
   readonly answer: string;
-  /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
+  /** Whether the transcript holds the output of the command that the prompt is, which Claude Code carries out itself. */
   readonly isCarriedOut: boolean;
   /** Whether a hook has stopped the turn after a tool. */
   readonly isHalted: boolean;
-  /** What it says in the place of an answer where a hook has blocked the prompt. */
+  /** What Claude Code says in place of an answer where a hook has blocked the prompt. */
   readonly blocked?: string | undefined;
-  /** Whether the transcript says that the turn is complete, and nothing happened since. */
+  /** Whether the transcript says that the turn is complete, and no line of another kind follows. */
   readonly isComplete: boolean;
-  /** Whether the transcript has said that it is complete: what came before that in the child is on record by then. */
+  /** Whether the transcript says that the turn is complete: then all that came before that in the child is written. */
   readonly hasEndLine: boolean;
 }
 
-/** What hooks have said of a turn's end, and what is still waited for then. */
+/** What hooks have announced of a turn's end, and what is still waited for then. */
 interface AnnouncedEnd {
   /** The Stop that will be the end once the child is idle. */
   readonly stop?: HookPayload | undefined;
   /** The StopFailure that will be the end once the child is idle. */
   readonly failure?: HookPayload | undefined;
-  /** At which limit a hook of ours has stopped the turn, which will be the end once the child is idle. */
+  /** The limit at which a hook of ours has stopped the turn, which will be the end once the child is idle. */
   readonly limited?: "max-turns" | "budget" | "output-tries" | undefined;
-  /** Whether no other hook of its end may have it go on any more: what they have wanted, the end of its lines tells. */
+  /** Whether no other Stop hook can make the turn go on: what they wanted is in the lines up to the turn's end. */
   readonly isAtLimit: boolean;
-  /** When the hook that announced its end ran, in milliseconds since the epoch, where that is known. */
+  /** When the hook that announced the end ran, in milliseconds since the epoch, where that is known. */
   readonly announcedAt?: number | undefined;
-  /** Whether the Stop hook that announced its end waits for an answer, or did so. */
+  /** Whether the Stop hook that announced the end waits for an answer, or did so. */
   readonly isStopAsking: boolean;
-  /** The answer to the Stop hook that keeps the child from going on with what it has in its queue, until it is given. */
+  /** The pending answer to the Stop hook; until it is given, the child does not go on with what is in its queue. */
   readonly stopHook?: Answer | undefined;
-  /** Whether the child has told what the turn cost since a hook announced its end. */
+  /** Whether the child has reported the turn's cost since a hook announced its end. */
   readonly isCostSettled: boolean;
-  /** Whether, by the announced end of the turn, the session had started nothing that may be in the background. */
+  /** Whether, at the announced end, the session had started nothing that may be in the background. */
   readonly isTaskless: boolean;
 }
 
-/** How far a turn is that the caller has stopped, as a person would. */
-interface PressedEscapes {
-  /** How often Escape was pressed to end it. */
+/** How far the stop of a turn is, which presses Escape as a person would. */
+interface TurnStop {
+  /** How often Escape was pressed to end the turn. */
   readonly escapes: number;
-  /** Whether the child has drawn something since the last time. */
+  /** Whether the child has drawn something since the last Escape. */
   readonly hasDrawn: boolean;
-  /** For how many seconds the child has not come to where Escape can be pressed to end it, the first time or once more. */
+  /** For how many seconds the child could not be stopped, or has not reacted to Escape. */
   readonly stalls: number;
-  /** Whether an Escape may have hit it that was meant for the turn before. */
+  /** Whether an Escape for the turn before may have hit this one. */
   readonly mayHaveStaleEscape: boolean;
   /** The call of a running command after which the turn is stopped for an urgent message. */
   readonly stopsAfter?: string | undefined;
 }
 
-/** What goes on in the background of a turn. */
+/** The tasks in the background of a turn. */
 interface BackgroundTasks {
-  /** Whether the last Stop named tasks still running in the background. */
+  /** Whether the last Stop named tasks that still run in the background. */
   readonly hasBackgroundTasks: boolean;
-  /** Whether nothing is under way but those. */
+  /** Whether nothing but those is under way. */
   readonly isOnlyBackground: boolean;
-  /** Whether a Stop did, and the transcript does not hold a prompt since. */
+  /** Whether a Stop named tasks, and the transcript does not hold a prompt since. */
   readonly awaitsPromptLine: boolean;
-  /** The last Stop that did. */
+  /** The last Stop that named tasks. */
   readonly backgroundStop?: HookPayload | undefined;
   /** The longest time that a call gave its shell in the background, in milliseconds. */
   readonly shellLimitMs?: number | undefined;
 }
 
-/** What is remembered of the structured answer that a turn owes. */
-interface OutputMemory {
+/** The state of the structured answer that a turn owes. */
+interface OutputState {
   /** How often the model has tried to give it. */
   readonly tries: number;
   /** The call by which it has been given, and whether the transcript holds its result. */
@@ -102,8 +101,8 @@ interface OutputMemory {
   readonly reminded: boolean;
 }
 
-/** A turn of which nothing is known yet; what is undefined takes the place of what was known of the turn before. */
-export const NO_TURN: TurnMemory = {
+/** A new turn. Its undefined fields replace those of the turn before. */
+export const NO_TURN: TurnState = {
   taken: [],
   requests: 0,
   isPromptKnown: false,

@@ -73,41 +73,43 @@ export interface UntoldLine {
   readonly agentId?: string;
 }
 
-/** What an MCP server in the caller's own process has said of itself. */
-interface ToldServer {
+/** What an MCP server in the caller's own process reports of itself. */
+interface ReportedServer {
   readonly serverInfo?: unknown;
   readonly tools?: readonly JsonObject[];
-  /** Whether it has not said what it is, but that it could not, or nothing for too long. */
+  /** Whether the server has failed to report anything, or has not done so in time. */
   readonly failed?: true;
 }
 
-/** What is remembered of questions to the caller, and of what they may be about. */
-export interface AskingMemory {
-  /** How many have been asked. */
+/** Questions to the caller, and what they may be about. */
+export interface QuestionState {
+  /** How many questions were asked. */
   readonly questionCount: number;
-  /** Those that are not answered, by their ids, the oldest first. */
+  /** Questions that are not answered, by their ids, the oldest first. */
   readonly openQuestions: ReadonlyMap<string, Question>;
-  /** What the caller is not asked before the frames of what it is about have been printed, the oldest first. */
+  /** Questions that wait until the frames of their subject are printed, the oldest first. */
   readonly waitingQuestions: readonly (WaitingHook | WaitingMessage)[];
   /** Hooks whose question was withdrawn while Escape ends the turn. None has an answer yet. */
   readonly withdrawnHooks: readonly string[];
   readonly unprintedLines: readonly UntoldLine[];
-  /** Calls that have been told, the oldest first; those that have returned until the same agent makes others, or is over. */
+  /**
+   * Calls whose frames are printed, the oldest first. A call that has returned is kept until the same agent makes others, or
+   * is over.
+   */
   readonly printedCalls: readonly ToolCall[];
   /** The permission mode that an answer of the caller's has given the child. */
   readonly appliedMode?: string;
-  /** Ids of the subagents that have begun, and whose last line that has been told, if one has been, is no words. */
+  /** Ids of the subagents that have begun and whose last printed line, if there is one, has no text. */
   readonly silentAgents: ReadonlySet<string>;
-  /** What the caller's MCP servers have said of themselves, by their names. */
-  readonly callerServers: ReadonlyMap<string, ToldServer>;
-  /** Whether it has been told that the caller says nothing to its hooks, which has not answered one since. */
+  /** What the caller's MCP servers report of themselves, by their names. */
+  readonly callerServers: ReadonlyMap<string, ReportedServer>;
+  /** Whether the user was told that the caller does not answer its hooks; false once it answers one again. */
   readonly isCallerSilent?: boolean;
-  /** The tools that the server of the prompt tool has, as far as it has told. */
+  /** The tools of the prompt tool's server, as far as it has listed them. */
   readonly promptTools: readonly string[];
 }
 
-/** Nothing has been asked. */
-export const NOTHING_ASKED: AskingMemory = {
+export const NO_QUESTIONS: QuestionState = {
   questionCount: 0,
   openQuestions: new Map(),
   waitingQuestions: [],
@@ -119,11 +121,11 @@ export const NOTHING_ASKED: AskingMemory = {
   promptTools: [],
 };
 
-/** The questions where nobody could hear an answer for so many milliseconds: each of them has as much time left. */
+/** Returns questions with later times, because this program was stopped for so many milliseconds. */
 export function dueLater(
-  asked: AskingMemory["openQuestions"],
+  asked: QuestionState["openQuestions"],
   ms: number,
-): AskingMemory["openQuestions"] {
+): QuestionState["openQuestions"] {
   return new Map(
     [...asked].map(([id, question]) =>
       question.kind === "callback" && question.due !== undefined
@@ -133,10 +135,10 @@ export function dueLater(
   );
 }
 
-/** The questions without one that is not asked any more. */
+/** Returns questions without one of them. */
 export function without(
-  asked: AskingMemory["openQuestions"],
+  asked: QuestionState["openQuestions"],
   id: string,
-): AskingMemory["openQuestions"] {
+): QuestionState["openQuestions"] {
   return new Map([...asked].filter(([other]) => other !== id));
 }
