@@ -20,199 +20,316 @@ import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { Ready } from "../../ffi/descriptors/poll.ts";
 import type { Caller } from "./inputs/callers.ts";
 
-/** How a session went. */
+/** How a session ended. */
 export interface SessionRun {
   /** The last effect. */
   readonly end: EndEffect;
-  /** What the machines remember. */
   readonly state: ConversationState;
-  /** What the child's terminal showed last. */
+  /** Renders the last screen of the child's terminal. */
   readonly lastScreen: () => Promise<Screen>;
 }
 
 /**
- * Follows a child to its end: the one place that waits.
+ * Follows a child until it has ended and has been reaped. This loop is the only place of the program that waits.
  *
- * Turns the world into inputs in the order in which it is heard, hands them to the machines, and carries out their
- * effects. When it returns, the child has been reaped.
+ * It turns events into inputs in the order in which they arrive, gives each to the conversation, and performs the
+ * effects that the conversation returns.
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
-  const { child, sandbox, conversation, signals, outlets = [] } = options;
-  let state = startConversation(conversation);
-  // A recording keeps microseconds.
-  const now = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
   await using stack = new AsyncDisposableStack();
-  const resources = await openResources(stack, options, {
-    now,
-    model: () => state.frames.model,
-    costNote: () => costNote(state.frames, { sessionId: options.sessionId, now: Date.now() }),
-  });
-  const {
-    terminal,
-    files,
-    rendezvous,
-    bridges,
-    retries,
-    servers,
-    shells,
-    stream,
-    helper,
-  } = resources;
-  const performer = new Performer({ ...resources, child, sandbox, now });
+  const loop = await SessionLoop.open(stack, options);
+  return await loop.run();
+}
 
-  const flushAll = () => {
-    for (const outlet of outlets) outlet.flush();
-  };
-  const give = (input: Input) => {
-    options.onInput?.(input);
-    const next = advance(state, input);
-    state = next.state;
-    for (const effect of next.effects) {
-      // Frames in a row are written together, and before anything else is done.
-      if (effect.type !== "frame") flushAll();
-      else for (const outlet of outlets) outlet.gather();
-      options.onEffect?.(effect);
-      performer.perform(effect);
+class SessionLoop {
+  readonly #options: RunSessionOptions;
+  readonly #outlets: readonly Outlet[];
+  readonly #clock: Clock;
+  readonly #resources: Resources;
+  readonly #performer: Performer;
+  readonly #conversation: { state: ConversationState };
+  /** When the loop last looked at what announces no change, in milliseconds on the clock of inputs. */
+  #lastTick = 0;
+
+  private constructor(
+    options: RunSessionOptions,
+    { clock, resources, conversation }: {
+      readonly clock: Clock;
+      readonly resources: Resources;
+      readonly conversation: { state: ConversationState };
+    },
+  ) {
+    const { child, sandbox, outlets = [] } = options;
+    this.#options = options;
+    this.#outlets = outlets;
+    this.#clock = clock;
+    this.#resources = resources;
+    this.#conversation = conversation;
+    this.#performer = new Performer({ ...resources, child, sandbox, now: clock });
+  }
+
+  static async open(
+    stack: AsyncDisposableStack,
+    options: RunSessionOptions,
+  ): Promise<SessionLoop> {
+    const { child, sessionId } = options;
+    const conversation = { state: startConversation(options.conversation) };
+    // A recording keeps microseconds.
+    const clock = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
+    const resources = await openResources(stack, options, {
+      now: clock,
+      model: () => conversation.state.frames.model,
+      costNote: () => costNote(conversation.state.frames, { sessionId, now: Date.now() }),
+    });
+    return new SessionLoop(options, { clock, resources, conversation });
+  }
+
+  async run(): Promise<SessionRun> {
+    const { child } = this.#options;
+    const { terminal, helper } = this.#resources;
+    this.#begin();
+    const isHeard = this.#needsShortTicks();
+    this.#lastTick = this.#clock();
+    while (this.#performer.end === undefined) {
+      await this.#step(this.#lastTick + tickMs(this.#conversation.state.session, { isHeard }));
     }
-    if (next.effects.length > 0) flushAll();
-  };
-  /** Hands on what is heard now. */
-  const tell = (news: Iterable<Untimed<Input>> = []) => {
-    for (const one of news) give({ at: now(), ...one });
-  };
-  const onBytes = (bytes: Uint8Array<ArrayBuffer>) => {
-    give({ at: now(), type: "terminal", bytes });
-  };
-  const readLog = () => {
-    // Once the first request is not held back any more, nobody asks.
-    const connections = state.session.waitingStartHook === undefined ? undefined : servers?.read();
-    if (connections !== undefined) give({ at: now(), type: "mcp", ...connections });
-    tell(logInputs(options));
-  };
-  const readStream = () => {
-    tell(stream?.take().map((part) => ({ type: "stream", ...part })));
-  };
-  const tellSignals = (signalled: ReturnType<typeof signals.take>) => {
-    tell(signalled.map((signal) => ({ type: "signal", signal })));
-  };
-  const hearing = { now, tell, onBytes, readStream };
+    const { end } = this.#performer;
+    if (!child.exited) this.#performer.killTools();
+    helper?.writeNotes();
+    await this.#appendContext(end);
+    return { end, state: this.#conversation.state, lastScreen: () => terminal.render() };
+  }
 
-  if (options.earlier.length > 0) give({ at: 0, type: "earlier", entries: options.earlier });
-  for (const input of options.begin) give({ at: 0, ...input });
-  give({ at: now(), type: "spawned" });
-  if (stream !== undefined) {
-    // What the relay passes on is heard here, on this thread: told at once, it does not wait for the poll to return.
+  /** Gives the inputs that come before the first poll, and listens to the relay. */
+  #begin(): void {
+    const { earlier, begin } = this.#options;
+    const { stream, poller } = this.#resources;
+    if (earlier.length > 0) this.#advance({ at: 0, type: "earlier", entries: earlier });
+    for (const input of begin) this.#advance({ at: 0, ...input });
+    this.#give({ type: "spawned" });
+    if (stream === undefined) return;
+    // The relay runs on this thread. Its parts become inputs at once, without waiting for the poll to return.
     stream.onArrival = () => {
-      readStream();
-      if (outlets.some(({ pending }) => pending > 0)) resources.poller.wake();
+      this.#readStream();
+      if (this.#outlets.some(({ pending }) => pending > 0)) poller.wake();
     };
   }
-  // A prompt may wait for the child to be ready, or for its servers; who looks on at a terminal is told of retries.
-  const isHeard = options.answerAlone !== true || options.frames ||
-    !options.begin.every(reachesChildAtStart) ||
-    [servers, retries, options.logLines].some((one) => one !== undefined);
-  let lastTick = now();
-  while (performer.end === undefined) {
-    const nextTick = lastTick + tickMs(state.session, { isHeard });
-    // What is said once this child has been told to go is left for the next one.
-    const caller = state.session.ending === undefined ? options.caller : undefined;
-    const until = Math.min(nextTick, performer.deadlines.next);
-    const waited = await waitOnce(options, resources, { until, caller, now });
-    const { ready, isPaused, hasUnread, isShellWaiting } = waited;
-    if (waited.stoppedMs !== undefined) {
-      give({ at: now(), type: "suspended", ms: waited.stoppedMs });
-    }
-    const resized = resources.takeResized();
-    if (resized !== undefined) give({ at: now(), type: "resized", size: resized.size() });
+
+  /**
+   * True if somebody may wait for something that only a tick finds: frames, a prompt that waits until the child or its
+   * MCP servers are ready, or retries that a terminal shows.
+   */
+  #needsShortTicks(): boolean {
+    const { answerAlone, frames, begin, logLines } = this.#options;
+    const { servers, retries } = this.#resources;
+    return answerAlone !== true || frames || !begin.every(reachesChildAtStart) ||
+      [servers, retries, logLines].some((source) => source !== undefined);
+  }
+
+  /** Waits once, and turns everything that has arrived into inputs. */
+  async #step(nextTick: number): Promise<void> {
+    const { child, signals } = this.#options;
+    const { files } = this.#resources;
+    // After this child was told to end, the caller's lines are for the next child.
+    const caller = this.#conversation.state.session.ending === undefined
+      ? this.#options.caller
+      : undefined;
+    const until = Math.min(nextTick, this.#performer.deadlines.next);
+    const poll = await waitOnce(this.#options, this.#resources, {
+      until,
+      caller,
+      now: this.#clock,
+    });
+    if (poll.stoppedMs !== undefined) this.#give({ type: "suspended", ms: poll.stoppedMs });
+    const resized = this.#resources.takeResized();
+    if (resized !== undefined) this.#give({ type: "resized", size: resized.size() });
     const signalled = signals.take();
-    for (const outlet of waited.owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
+    this.#readDescriptors(poll, caller);
+    const isTick = this.#clock() >= nextTick;
+    const isDue = files.isDue(poll.ready, { isTick, isPaused: poll.isPaused });
+    // The effect of a signal depends on whether a turn runs, which the files tell.
+    this.#readFiles(poll, { isTick, readsAll: isDue || signalled.length > 0 });
+    this.#giveSignals(signalled);
+    if (isTick) this.#tick();
+    await this.#answerRequests(poll);
+    if (!child.exited && poll.ready.some(({ fd }) => fd === child.pidfd)) await this.#reapChild();
+  }
+
+  /** Reads and writes the descriptors that the poll found ready. */
+  #readDescriptors({ ready, owing }: Poll, caller: Caller | undefined): void {
+    const { child } = this.#options;
+    const { terminal, files, rendezvous, bridges, helper } = this.#resources;
+    for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
     rendezvous?.proceed(ready);
     for (const bridge of bridges) {
       for (const message of bridge.take(ready)) {
-        const problems = findOutputProblems(options, bridge, message);
-        give({ at: now(), type: "mcp-message", server: bridge.server, message, ...problems });
+        const problems = findOutputProblems(this.#options, bridge, message);
+        this.#give({ type: "mcp-message", server: bridge.server, message, ...problems });
       }
     }
-    tell(helper?.takeAnswers().map((one) => ({ type: "consulted", ...one })));
-    readStream();
-    const said = caller?.take(ready);
-    const terms = options.takeTerms?.();
-    if (terms !== undefined) give({ at: now(), type: "terms", terms });
-    tell(said);
-    terminal.proceed(ready, onBytes);
-    if (ready.some(({ fd }) => fd === child.hooks.fd)) tell(files.readHooks());
-    const isTick = now() >= nextTick;
-    const isDue = files.isDue(ready, { isTick, isPaused });
-    // Whether a turn is under way decides what becomes of it.
-    const isWritten = isDue || signalled.length > 0;
+    this.#giveAll(helper?.takeAnswers().map((answer) => ({ type: "consulted", ...answer })));
+    this.#readStream();
+    const lines = caller?.take(ready);
+    const terms = this.#options.takeTerms?.();
+    if (terms !== undefined) this.#give({ type: "terms", terms });
+    this.#giveAll(lines);
+    terminal.proceed(ready, this.#receiveTerminal);
+    if (ready.some(({ fd }) => fd === child.hooks.fd)) this.#giveAll(files.readHooks());
+  }
+
+  /** Reads the files of shells, and then the transcripts: the line with a call's result comes after its output. */
+  #readFiles(
+    { ready, isPaused, hasUnread, isShellWaiting }: Poll,
+    { isTick, readsAll }: { readonly isTick: boolean; readonly readsAll: boolean },
+  ): void {
+    const { files, shells } = this.#resources;
     if (isTick) {
-      tell(files.faults());
-      shells?.findFolders(now());
+      this.#giveAll(files.faults());
+      shells?.findFolders(this.#clock());
     }
-    // What a shell wrote comes before the line that says what came of it.
-    if (isTick || isWritten || hasUnread || isShellWaiting || shells?.isNamedIn(ready)) {
-      tell(shells?.read({ at: now(), child: child.pid, paused: isPaused }));
+    if (isTick || readsAll || hasUnread || isShellWaiting || shells?.isNamedIn(ready)) {
+      const look = { at: this.#clock(), child: this.#options.child.pid, paused: isPaused };
+      this.#giveAll(shells?.read(look));
     }
-    if (isWritten) tell(files.read());
-    else if (files.hasMore && !isPaused) tell(files.readTranscript());
-    tellSignals(signalled);
-    if (isTick) {
-      readLog();
-      if (rendezvous?.tryConnect()) give({ at: now(), type: "reachable" });
-      if (child.hooks.repairFifo()) tell(files.readHooks());
-      if (child.hooks.hasLostCalls) give({ at: now(), type: "unheard" });
-      lastTick = now();
-    }
-    if (retries !== undefined && lastTick >= waited.polledAt) {
-      const retry = await retries.findRetry({ at: now(), look: () => terminal.render() });
-      if (retry !== undefined) give({ at: now(), type: "retry", retry });
+    if (readsAll) this.#giveAll(files.read());
+    else if (files.hasMore && !isPaused) this.#giveAll(files.readTranscript());
+  }
+
+  /** Looks at what announces no change: the debug log, the rendezvous socket, the FIFO of the hooks. */
+  #tick(): void {
+    const { hooks } = this.#options.child;
+    const { servers, rendezvous, files } = this.#resources;
+    // Connections count only while the first request is held back for them.
+    const connections = this.#conversation.state.session.waitingStartHook === undefined
+      ? undefined
+      : servers?.read();
+    if (connections !== undefined) this.#give({ type: "mcp", ...connections });
+    this.#giveAll(logInputs(this.#options));
+    if (rendezvous?.tryConnect()) this.#give({ type: "reachable" });
+    if (hooks.repairFifo()) this.#giveAll(files.readHooks());
+    if (hooks.hasLostCalls) this.#give({ type: "unheard" });
+    this.#lastTick = this.#clock();
+  }
+
+  /** Gives what the conversation has asked for by effects: screens, shells, outputs of tasks, deadlines. */
+  async #answerRequests({ polledAt }: Poll): Promise<void> {
+    const { sandbox: { tempDir }, sessionId } = this.#options;
+    const { terminal, retries } = this.#resources;
+    const performer = this.#performer;
+    if (retries !== undefined && this.#lastTick >= polledAt) {
+      const retry = await retries.findRetry({
+        at: this.#clock(),
+        look: () => terminal.render(),
+      });
+      if (retry !== undefined) this.#give({ type: "retry", retry });
     }
     if (performer.takeScreenRequest()) {
-      const screen = await terminal.render();
-      give({ at: now(), type: "screen", screen });
+      this.#give({ type: "screen", screen: await terminal.render() });
     }
     if (performer.takeShellsRequest()) {
-      const running = listShells(sandbox.tempDir, options.sessionId);
-      give({ at: now(), type: "shells", ...running });
+      this.#give({ type: "shells", ...listShells(tempDir, sessionId) });
     }
     for (const { id, body } of performer.takeOutputRequests()) {
-      const asked = { sessionId: options.sessionId, task: asText(body["task_id"]) };
-      const response = readTaskOutput(sandbox.tempDir, asked);
-      give({ at: now(), type: "consulted", id, said: { response } });
+      const response = readTaskOutput(tempDir, { sessionId, task: asText(body["task_id"]) });
+      this.#give({ type: "consulted", id, said: { response } });
     }
-    for (const name of performer.deadlines.take(now)) give({ at: now(), type: "deadline", name });
-    if (!child.exited && ready.some(({ fd }) => fd === child.pidfd)) {
-      const status = child.reap();
-      if (status === undefined) continue;
-      const exit = describeExit(status);
-      await readRest(options, resources, hearing);
-      if (await waitForSharedSignal(exit)) tellSignals(signals.take());
-      const exitedAt = now();
-      const endedByItself = state.endingAt === undefined;
-      const remains = await readRemains(options, state.frames.version);
-      give({ at: exitedAt, type: "exit", exit, remains });
-      // A child that ended by itself had no time to end its tools.
-      performer.killTools({ inAnyCase: endedByItself });
+    for (const name of performer.deadlines.take(this.#clock)) {
+      this.#give({ type: "deadline", name });
     }
   }
-  if (!child.exited) performer.killTools();
-  helper?.writeNotes();
-  const { ending } = performer.end;
-  if (ending.kind === "renewed" && ending.changes.context !== undefined) {
+
+  /** Reaps the child, reads what it left, and ends its tools. */
+  async #reapChild(): Promise<void> {
+    const { child, signals } = this.#options;
+    const status = child.reap();
+    if (status === undefined) return;
+    const exit = describeExit(status);
+    await this.#readRest();
+    if (await waitForSharedSignal(exit)) this.#giveSignals(signals.take());
+    const exitedAt = this.#clock();
+    const endedByItself = this.#conversation.state.endingAt === undefined;
+    const remains = await readRemains(this.#options, this.#conversation.state.frames.version);
+    this.#advance({ at: exitedAt, type: "exit", exit, remains });
+    // A child that ended by itself had no time to end its tools.
+    this.#performer.killTools({ inAnyCase: endedByItself });
+  }
+
+  /** Reads everything that an ended child has written before its end. */
+  async #readRest(): Promise<void> {
+    const { child } = this.#options;
+    const { terminal, files, shells } = this.#resources;
+    terminal.readRest(this.#receiveTerminal);
+    this.#giveAll(files.readHooks());
+    const look = { at: this.#clock(), child: child.pid };
+    this.#giveAll(shells?.readAll(look));
+    this.#readStream();
+    // Waits for a slow reader of the frames, but not for one that reads nothing.
+    let isTaken = true;
+    for (this.#giveAll(files.read()); files.hasMore; this.#giveAll(files.readTranscript())) {
+      if (isTaken) isTaken = await waitForReaders(this.#outlets, this.#resources);
+    }
+    this.#giveAll(shells?.readAll(look));
+    this.#giveAll(logInputs(this.#options));
+  }
+
+  /** Writes texts into the transcript that the next child reads with the next message. */
+  async #appendContext({ ending }: EndEffect): Promise<void> {
+    if (ending.kind !== "renewed" || ending.changes.context === undefined) return;
     const { appendContext } = await import("./effects/helper_transcript.ts");
-    const { sessionId, conversation: { frames: { cwd } } } = options;
-    const { version } = state.frames;
+    const { sandbox, sessionId, conversation: { frames: { cwd } } } = this.#options;
+    const { version } = this.#conversation.state.frames;
     appendContext(ending.changes.context, { ...sandbox, sessionId, cwd, version });
   }
-  return { end: performer.end, state, lastScreen: () => terminal.render() };
+
+  readonly #receiveTerminal = (bytes: Uint8Array<ArrayBuffer>) => {
+    this.#give({ type: "terminal", bytes });
+  };
+
+  #readStream(): void {
+    this.#giveAll(this.#resources.stream?.take().map((part) => ({ type: "stream", ...part })));
+  }
+
+  #giveSignals(signals: ReturnType<RunSessionOptions["signals"]["take"]>): void {
+    this.#giveAll(signals.map((signal) => ({ type: "signal", signal })));
+  }
+
+  #giveAll(inputs: Iterable<Untimed<Input>> = []): void {
+    for (const input of inputs) this.#give(input);
+  }
+
+  #give(input: Untimed<Input>): void {
+    this.#advance({ at: this.#clock(), ...input });
+  }
+
+  /** Gives an input to the conversation, and performs the effects that it returns. */
+  #advance(input: Input): void {
+    this.#options.onInput?.(input);
+    const { state, effects } = advance(this.#conversation.state, input);
+    this.#conversation.state = state;
+    for (const effect of effects) {
+      // Frames in a row are written together, and before any other effect.
+      if (effect.type !== "frame") this.#flush();
+      else for (const outlet of this.#outlets) outlet.gather();
+      this.#options.onEffect?.(effect);
+      this.#performer.perform(effect);
+    }
+    if (effects.length > 0) this.#flush();
+  }
+
+  #flush(): void {
+    for (const outlet of this.#outlets) outlet.flush();
+  }
 }
 
-/** Whether nothing has to be done for the child to have what is said: it has a prompt on its fd 0 when it starts. */
-function reachesChildAtStart(said: RunSessionOptions["begin"][number]): boolean {
-  return said.type === "closed" || (said.type === "message" && said.message.way === "stdin");
+/** The time since the child's start, in milliseconds: the clock of inputs. */
+type Clock = () => number;
+
+/** True for an input that the child has when it starts: a prompt on its fd 0, or the end of input. */
+function reachesChildAtStart(input: RunSessionOptions["begin"][number]): boolean {
+  return input.type === "closed" || (input.type === "message" && input.message.way === "stdin");
 }
 
-/** What is wrong with a structured answer, if a message is one. */
+/** Checks a structured answer against the caller's schema; returns nothing for other messages. */
 function findOutputProblems(
   { output }: RunSessionOptions,
   { server }: McpBridge,
@@ -224,69 +341,41 @@ function findOutputProblems(
     : {};
 }
 
-/** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
+/** The new lines of the child's debug log, if somebody wants them. */
+function logInputs({ logLines }: RunSessionOptions): readonly Untimed<Input>[] {
+  return logLines?.().map((line) => ({ type: "log", line })) ?? [];
+}
+
+function describeExit(status: NonNullable<ReturnType<typeof waitFor>>): Exit {
+  return status.kind === "exited" ? status : { ...status, name: signalName(status.signal) };
+}
+
+/** Signals that a job control or a supervisor may send to all processes of a job at once. */
 const STOPPING: readonly number[] = Object.values(STOP_SIGNALS);
+/** How much later than the child this program may receive such a signal, in milliseconds. */
 const SIGNALLED_MS = 200;
 
-/** Takes what is heard. */
-interface Receivers {
-  /** The time, in milliseconds on the clock of inputs. */
-  readonly now: () => number;
-  readonly tell: (news: Iterable<Untimed<Input>> | undefined) => void;
-  readonly onBytes: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** Tells what the API has streamed. */
-  readonly readStream: () => void;
-}
-
-/** Hears everything that a child which is gone has said before its end. */
-async function readRest(
-  options: RunSessionOptions,
-  resources: Resources,
-  { now, tell, onBytes, readStream }: Receivers,
-): Promise<void> {
-  const { child, outlets = [] } = options;
-  const { terminal, files, shells } = resources;
-  terminal.readRest(onBytes);
-  tell(files.readHooks());
-  const look = { at: now(), child: child.pid };
-  tell(shells?.readAll(look));
-  readStream();
-  // Whoever takes the frames slowly is waited for, but not who takes none.
-  let isTaken = true;
-  for (tell(files.read()); files.hasMore; tell(files.readTranscript())) {
-    if (isTaken) isTaken = await waitForReaders(outlets, resources);
-  }
-  tell(shells?.readAll(look));
-  tell(logInputs(options));
-}
-
-/** What the child's debug log tells, where that is to be told. */
-export function logInputs({ logLines: toldLines }: RunSessionOptions): readonly Untimed<Input>[] {
-  return toldLines?.().map((line) => ({ type: "log", line })) ?? [];
-}
-
-/** How a child has ended. */
-function describeExit(waited: NonNullable<ReturnType<typeof waitFor>>): Exit {
-  return waited.kind === "exited" ? waited : { ...waited, name: signalName(waited.signal) };
-}
-
-/** Whether the signal that has ended a child may have been sent to this program too, which by then has heard it. */
+/** Waits until this program has received the signal that ended the child, if it may have been sent to both. */
 async function waitForSharedSignal(exit: Exit): Promise<boolean> {
   if (exit.kind !== "signaled" || !STOPPING.includes(exit.signal)) return false;
-  await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));
+  await new Promise((resolve) => setTimeout(resolve, SIGNALLED_MS));
   return true;
 }
 
-/** What a child has left; its executable is asked for its version only where no transcript names it. */
+/**
+ * Reads the cost and version that an ended child has left.
+ *
+ * @param knownVersion the version that the transcript names; without one the executable is asked
+ */
 async function readRemains(
   { sandbox, sessionId, binary, env, cwd }: RunSessionOptions,
-  told: string | undefined,
+  knownVersion: string | undefined,
 ): Promise<ChildRemains> {
   const cost = costOfClaudeJson(
     readJsonObject(`${sandbox.configDir}/.claude.json`),
     sessionId,
   );
-  const version = told === undefined
+  const version = knownVersion === undefined
     ? await claudeVersion(binary, env, { cwd }).catch(() => undefined)
     : undefined;
   return {
@@ -295,39 +384,39 @@ async function readRemains(
   };
 }
 
-/** How often a shell is looked at that is about to wait for it, in milliseconds. */
+/** Most milliseconds between two looks at a shell that waits for this program before it starts. */
 const WAITING_SHELL_MS = 2;
-/** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
+/** If a poll returns so many milliseconds late, this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
-/** Most bytes owed to whoever reads the output while more of what shells write is taken up. */
+/** Pending bytes of output above which no more output of shells is read. */
 const MOST_PENDING = 1024 * 1024;
-/** How long nobody may take frames before a run that has ended goes on without waiting for it, in milliseconds. */
+/** How long a run that has ended waits for a reader that takes no frames, in milliseconds. */
 const READER_LIMIT_MS = 1000;
 
-/** What a wait has found. */
+/** The result of one wait. */
 interface Poll {
   /** When it began, in milliseconds on the clock of inputs. */
   readonly polledAt: number;
   readonly ready: readonly Ready[];
-  /** The outlets that owed something. */
+  /** The outlets with pending output before the wait. */
   readonly owing: readonly Outlet[];
-  /** Whether so much is owed that what shells write stays where it is. */
+  /** Whether so much output is pending that the files of shells are not read. */
   readonly isPaused: boolean;
-  /** Whether something was left to read, or is about to wait for being looked at. */
+  /** Whether an earlier look left something unread. */
   readonly hasUnread: boolean;
   readonly isShellWaiting: boolean;
-  /** For how long this program was stopped, if it was. */
+  /** How long this program was stopped, in milliseconds. */
   readonly stoppedMs?: number;
 }
 
-/** Until when is waited at most, on the clock of inputs, and for whom. */
+/** The end of the wait, on the clock of inputs, and the caller to listen to. */
 interface WaitOptions {
   readonly until: number;
   readonly caller: Caller | undefined;
   readonly now: () => number;
 }
 
-/** Waits until there is something to hear or to write, or until it is time for something else. */
+/** Waits until a descriptor can be read or written, or until a time. */
 async function waitOnce(
   { child, outlets = [], signals }: RunSessionOptions,
   { poller, terminal, files, rendezvous, bridges, shells }: Resources,
@@ -366,7 +455,7 @@ async function waitOnce(
   };
 }
 
-/** Waits until those take what they are owed that are owed much: true unless nobody takes anything. */
+/** Waits until an outlet with much pending output can be written; false if none can within `READER_LIMIT_MS`. */
 async function waitForReaders(
   outlets: readonly Outlet[],
   { poller }: Pick<Resources, "poller">,
