@@ -26,61 +26,78 @@ import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import { applyArgumentChanges, applyFlagSettings } from "../../sandbox/child/changed_arguments.ts";
 
-/** What a helper needs beside its plan. */
+/** What a helper needs besides its plan. */
 interface HelperOptions {
   readonly plan: HelperPlan;
   readonly binary: string;
   readonly cwd: string;
-  /** The child's config dir, of which the helper sees what the user has written, and the session. */
+  /** The child's config dir. The helper sees the user's files in it, and the session. */
   readonly configDir: string;
   readonly sessionId: string;
-  /** Whether the child has resumed the session, its transcript if there is one, and the model as the child names it. */
+  /** Whether the child has resumed the session. */
   readonly isResumed: boolean;
+  /** Path of the child's transcript. */
   readonly transcript: () => string | undefined;
+  /** The model, as the child names it. */
   readonly model: () => string | undefined;
-  /** A line of the transcript with what the conversation has used, where that is known. */
+  /** A transcript line with the cost and usage of the conversation so far. */
   readonly costNote: () => JsonObject | undefined;
-  /** Called when something was said. */
+  /** Called when there are answers to take. */
   readonly onArrival: () => void;
-  /** How long it may wait for its MCP servers, in milliseconds, if not as long as usual. */
+  /** How long the helper may wait for its MCP servers, in milliseconds; 15 s by default. */
   readonly serversMs?: number;
 }
 
 /**
- * How long answers may take, in milliseconds: 0.4 s were measured, a count of tokens asks the API some 30 times, and of an MCP
- * server that is set and mute it is said after 30 s of its own that it cannot be reached.
+ * Most milliseconds for an answer. Measured were 0.4 s. A count of tokens makes some 30 requests to the API, and Claude
+ * Code gives up an MCP server that does not answer after 30 s.
  */
 const ANSWER_LIMIT_MS = 40_000;
-/** How long it may wait for its MCP servers before it is asked about them all the same: for one that is mute it waits 30 s. */
+/** After this time questions about MCP servers are asked although some servers have not connected. */
 const SERVERS_WAIT_MS = 15_000;
-/** How long one that has answered is kept for further questions, in milliseconds: callers ask several as they begin. */
+/** How long an idle helper is kept for further questions: SDKs ask several when they start. */
 const IDLE_MS = 10_000;
-/** How long one with MCP servers may take to end by itself, in milliseconds. */
+/** How long a helper may take to end by itself after its last answer, in milliseconds. */
 const EXIT_MS = 1000;
-/** How long its last words may take once it has ended, in milliseconds. */
+/** How long the output of an ended helper is read: its descendants may hold the pipes open. */
 const DRAIN_MS = 1000;
-/** Most characters of one line that are read, and how many of the last ones of stderr are kept. */
+/** Most characters of one line. */
 const LONGEST_LINE = 32 * 1024 * 1024;
-const STDERR_TAIL = 4096;
+/** How many of the last characters of a stream are kept. */
+const TAIL_LENGTH = 4096;
+/** Parts of the child's config dir that a helper sees besides the links in it. */
+const LINKED = ["settings.json", "projects", "file-history"];
+
 /** How a helper uses the session. */
 type SessionUse = Pick<HelperConversation, "startsSession" | "writesTranscript">;
 
-/** What of the child's config dir a helper has to see beside what is linked there. */
-const LINKED = ["settings.json", "projects", "file-history"];
+/** A request, and what the caller has changed since the child was started. */
+interface QueuedRequest {
+  readonly request: ControlRequest;
+  readonly changes?: ChildChanges;
+}
+
+/** An answer to the request with an id. */
+interface RequestAnswer {
+  readonly id: string;
+  readonly said: Consulted;
+}
+
 /**
- * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
- * a config dir of its own, without hooks and without MCP servers, is given no prompt, and writes no transcript but that of
- * a session that it is to begin. One is started for all that is asked at a time, and answers what is asked later too, as
- * long as `KEPT_MS` and the session allow. What it notes in the session it notes in a copy, as long as the child writes to
- * the transcript.
+ * Answers requests that the TUI cannot answer, such as the list of models, by a headless `claude -p`.
+ *
+ * A helper is started like the child, but in a config dir of its own, without hooks, and without MCP servers unless a
+ * request is about them. It gets no prompt. One helper answers all requests that are queued when it starts, and further
+ * ones for `IDLE_MS`, as long as the session does not change. It writes to a copy of the transcript, because the child
+ * writes to the original.
  */
 export class HeadlessHelper implements AsyncDisposable {
   readonly #options: HelperOptions;
-  readonly #queued: { readonly request: ControlRequest; readonly changes?: ChildChanges }[] = [];
-  #answers: { readonly id: string; readonly said: Consulted }[] = [];
+  readonly #queued: QueuedRequest[] = [];
+  #answers: RequestAnswer[] = [];
   #running: Promise<void> | undefined;
-  #child: Deno.ChildProcess | undefined;
-  /** Takes a further question to the one that lives; false where it cannot answer that as one would that is started now. */
+  #process: HelperProcess | undefined;
+  /** Asks the running helper; false if only a new one can answer. */
   #askRunning:
     | ((request: ControlRequest, changes: ChildChanges | undefined) => boolean)
     | undefined;
@@ -92,10 +109,9 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   /**
-   * Asks the one that lives, if it can answer, or else another one as soon as what was asked before has been answered,
-   * together with what else a caller asks at once.
+   * Asks the running helper if it can answer, and otherwise a new one after the requests before this one.
    *
-   * @param changes what is otherwise by now than the child was started with, where that counts
+   * @param changes what the caller has changed since the child was started, if the answer depends on it
    */
   ask(request: ControlRequest, changes?: ChildChanges): void {
     if (this.#queued.length === 0 && this.#askRunning?.(request, changes)) return;
@@ -103,69 +119,51 @@ export class HeadlessHelper implements AsyncDisposable {
     this.#running ??= this.#answerQueued();
   }
 
-  /** What was said since the last time. */
-  takeAnswers(): readonly { readonly id: string; readonly said: Consulted }[] {
+  /** Takes the answers since the last call. */
+  takeAnswers(): readonly RequestAnswer[] {
     return this.#answers.splice(0);
   }
 
-  /** Adds to the transcript what commands have noted in the session, once nobody else writes there any more. */
+  /** Writes the notes of commands into the child's transcript, after the child has ended. */
   writeNotes(): void {
-    const noted = this.#notes;
+    const notes = this.#notes;
     this.#notes = [];
-    writeNotes(noted, this.#options);
+    writeNotes(notes, this.#options);
   }
 
-  /** Ends the one that is at it, and nothing reads or says any more what it is asked for. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    if (this.#child !== undefined) killGroup(this.#child.pid, "SIGKILL");
+    this.#process?.kill();
     await this.#running;
   }
 
   /**
-   * Has it do, in place of a talk, what arguments say.
+   * Runs a headless Claude Code with further arguments and without input, until it ends.
    *
-   * @returns its exit code, and what it has said by its end
+   * @returns its exit code and the ends of its output
    */
   async runArguments(
     args: readonly string[],
   ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
     const { plan } = this.#options;
-    const silent = { startsSession: false, writesTranscript: false };
-    this.#prepareConfigDir(plan, silent);
+    const use = { startsSession: false, writesTranscript: false };
+    this.#prepareConfigDir(plan, use);
     const formats = ["--input-format=text", "--output-format=text", "--strict-mcp-config"];
-    const child = this.#start(plan, [...formats, ...this.#sessionArgs(plan, silent), ...args]);
-    const late = setTimeout(() => killGroup(child.pid, "SIGKILL"), ANSWER_LIMIT_MS);
-    // What it has started may hold its ends of these for as long as it likes.
-    const unread = new AbortController();
-    let rest: ReturnType<typeof setTimeout> | undefined;
-    try {
-      await child.stdin.close().catch(() => {});
-      const words = Promise.all(
-        [child.stdout, child.stderr].map((stream) => readTail(stream, unread.signal)),
-      );
-      const { code } = await child.status;
-      rest = setTimeout(() => unread.abort(), DRAIN_MS);
-      const [stdout = "", stderr = ""] = (await words).map((text) =>
-        text.replaceAll(plan.configDir, plan.userConfigDir)
-      );
-      return { code, stdout, stderr };
-    } finally {
-      this.#child = undefined;
-      clearTimeout(late);
-      clearTimeout(rest);
-    }
+    const helper = this.#start(plan, [...formats, ...this.#sessionArgs(plan, use), ...args]);
+    await helper.closeInput();
+    const [stdout = "", stderr = ""] = (await Promise.all([
+      helper.readTail(),
+      helper.end({ graceMs: ANSWER_LIMIT_MS }),
+    ])).map((text) => text.replaceAll(plan.configDir, plan.userConfigDir));
+    const { code } = await helper.status;
+    return { code, stdout, stderr };
   }
 
   async #answerQueued(): Promise<void> {
+    // Requests that a caller sends at once are answered by one helper.
     await Promise.resolve();
     while (this.#queued.length > 0 && !this.#isDisposed) {
-      // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
-      // noted in no session.
-      const command = this.#queued.findIndex(({ request }) =>
-        request.subtype === SLASH_COMMAND || writesToSession(request)
-      );
-      const asked = this.#queued.splice(0, command < 0 ? this.#queued.length : command || 1);
+      const asked = this.#takeBatch();
       const open = new Map(asked.map(({ request }, place) => [String(place), request]));
       const answer = ({ place, said }: HelperAnswer) => {
         const request = open.get(place);
@@ -174,14 +172,14 @@ export class HeadlessHelper implements AsyncDisposable {
         this.#answers.push({ id: request.id, said });
         this.#options.onArrival();
       };
-      let why = "it ended before it answered";
+      let reason = "it ended before it answered";
       try {
-        why = await this.#converse(open, { changes: asked[0]?.changes, answer }) ?? why;
+        reason = await this.#converse(open, { changes: asked[0]?.changes, answer }) ?? reason;
       } catch (error) {
-        why = error instanceof Error ? error.message : String(error);
+        reason = error instanceof Error ? error.message : String(error);
       }
       for (const place of [...open.keys()]) {
-        const failure = `a headless Claude Code could not be asked: ${why}`;
+        const failure = `a headless Claude Code could not be asked: ${reason}`;
         answer({ place, said: { failure } });
       }
     }
@@ -189,114 +187,98 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   /**
-   * @param open what is asked and not answered, to which further questions are added
-   * @returns why not all of it was answered, where that is known
+   * Takes the requests for one helper. A command, or what writes to the session, is asked alone: a result ends it, and
+   * `EMPTY_MESSAGE` has a result too, which must not be written to the session.
+   */
+  #takeBatch(): readonly QueuedRequest[] {
+    const alone = this.#queued.findIndex(({ request }) =>
+      request.subtype === SLASH_COMMAND || writesToSession(request)
+    );
+    return this.#queued.splice(0, alone < 0 ? this.#queued.length : alone || 1);
+  }
+
+  /**
+   * Starts a helper, asks it, and waits until it has ended.
+   *
+   * @param open the requests without an answer; further questions are added
+   * @returns why some have no answer, if that is known
    */
   async #converse(
     open: Map<string, ControlRequest>,
     { changes, answer: pass }: {
       readonly changes: ChildChanges | undefined;
-      readonly answer: (told: HelperAnswer) => void;
+      readonly answer: (answer: HelperAnswer) => void;
     },
   ): Promise<string | undefined> {
     const plan = applyChanges(this.#options.plan, changes);
-    const talk = openHelperConversation(open, plan.agents);
-    const session = this.#sessionArgs(plan, talk);
-    const cost = talk.needsCost ? this.#options.costNote() : undefined;
-    const answer = cost === undefined ? pass : (told: HelperAnswer) => pass(markCost(told));
-    const placed = this.#prepareConfigDir(plan, talk, cost);
-    const written = this.#transcriptVersion();
-    const child = this.#start(plan, [
+    const conversation = openHelperConversation(open, plan.agents);
+    const session = this.#sessionArgs(plan, conversation);
+    const cost = conversation.needsCost ? this.#options.costNote() : undefined;
+    const answer = cost === undefined ? pass : (given: HelperAnswer) => pass(markCost(given));
+    const placed = this.#prepareConfigDir(plan, conversation, cost);
+    const version = this.#transcriptVersion();
+    const helper = this.#start(plan, [
       ...[...open.values()].flatMap(({ args = [] }) => args),
-      ...(talk.startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
+      ...(conversation.startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
       ...session,
     ]);
-    // What it has started may hold its ends of these for as long as it likes.
-    const unread = new AbortController();
-    let isLate = false;
-    let limit: ReturnType<typeof setTimeout> | undefined;
-    const kill = () => killGroup(child.pid, "SIGKILL");
-    const bound = () => {
-      clearTimeout(limit);
-      const late = () => {
-        isLate = true;
-        kill();
-      };
-      limit = open.size > 0 ? setTimeout(late, ANSWER_LIMIT_MS) : setTimeout(kill, IDLE_MS);
-    };
-    let rest: ReturnType<typeof setTimeout> | undefined;
-    const ended = child.status.then(() => {
-      this.#askRunning = undefined;
-      rest = setTimeout(() => unread.abort(), DRAIN_MS);
-    });
-    const complaints = readTail(child.stderr, unread.signal);
-    const writer = child.stdin.getWriter();
-    const say = async (lines: readonly unknown[]) => {
-      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-      if (text !== "") await writer.write(new TextEncoder().encode(text)).catch(() => {});
-    };
+    const setLimit = () => helper.setLimit({ isIdle: open.size === 0 });
     let count = open.size;
     this.#askRunning = (request, further) => {
-      const isSame = this.#transcriptVersion() === written && !differ(changes, further);
-      const lines = isSame ? talk.ask?.(`${count}`, request) : undefined;
+      const isSame = this.#transcriptVersion() === version && !differ(changes, further);
+      const lines = isSame ? conversation.ask?.(`${count}`, request) : undefined;
       if (lines === undefined) {
-        if (open.size === 0) kill();
+        if (open.size === 0) helper.kill();
         return false;
       }
       open.set(`${count++}`, request);
-      bound();
-      void say(lines);
+      setLimit();
+      void helper.send(lines);
       return true;
     };
-    bound();
-    let why = "";
+    setLimit();
+    let complaint = "";
     try {
-      await this.#exchange(child.stdout, {
-        plan,
-        talk,
-        unread: unread.signal,
-        isDone: () => {
-          if (open.size > 0) return false;
-          bound();
-          return talk.ask === undefined || this.#queued.length > 0 || this.#isDisposed;
-        },
-        answer,
-        say,
-      });
-      await writer.close().catch(() => {});
+      const isDone = () => {
+        if (open.size > 0) return false;
+        setLimit();
+        return conversation.ask === undefined || this.#queued.length > 0 || this.#isDisposed;
+      };
+      await this.#exchange(helper, { plan, conversation, isDone, answer });
+      await helper.closeInput();
     } finally {
       this.#askRunning = undefined;
-      // Its servers end with it where it ends by itself.
-      const leave = setTimeout(kill, talk.startsServers || talk.writesTranscript ? EXIT_MS : 0);
-      await ended;
-      this.#child = undefined;
-      clearTimeout(leave);
-      clearTimeout(limit);
-      why = await complaints;
-      clearTimeout(rest);
+      // A helper that ends by itself ends its MCP servers too.
+      const ends = conversation.startsServers || conversation.writesTranscript;
+      complaint = await helper.end({ graceMs: ends ? EXIT_MS : 0 });
     }
-    if (talk.writesTranscript) {
-      const { configDir } = this.#options;
-      const added = findNotes({
-        helperDir: plan.configDir,
-        configDir,
-        before: placed,
-        commandsAlone: talk.writesCommandsOnly,
-      });
-      this.#notes = [...this.#notes, ...added];
-    }
-    talk.finalAnswers().forEach(answer);
-    if (isLate) return `it took more than ${ANSWER_LIMIT_MS / 1000} s`;
-    return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
+    if (conversation.writesTranscript) this.#keepNotes(conversation, { plan, placed });
+    conversation.finalAnswers().forEach(answer);
+    if (helper.isLate) return `it took more than ${ANSWER_LIMIT_MS / 1000} s`;
+    return complaint.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
   }
 
-  /** What tells whether the child has written to the transcript; the same as before if not. */
+  /** Keeps what a helper has written to its copy of the session. */
+  #keepNotes(
+    { writesCommandsOnly }: HelperConversation,
+    { plan, placed }: { readonly plan: HelperPlan; readonly placed: PlacedFiles },
+  ): void {
+    const added = findNotes({
+      helperDir: plan.configDir,
+      configDir: this.#options.configDir,
+      before: placed,
+      commandsAlone: writesCommandsOnly,
+    });
+    this.#notes = [...this.#notes, ...added];
+  }
+
+  /** A text that changes whenever the child writes to the transcript. */
   #transcriptVersion(): string | undefined {
     const path = this.#options.transcript();
     return path === undefined ? undefined : `${fileAt(path)?.size} ${path}`;
   }
 
-  #start(plan: HelperPlan, further: readonly string[]): Deno.ChildProcess {
+  #start(plan: HelperPlan, further: readonly string[]): HelperProcess {
     stopIgnoringSigchld();
     const command = new Deno.Command(this.#options.binary, {
       args: [...plan.args, ...further],
@@ -308,62 +290,66 @@ export class HeadlessHelper implements AsyncDisposable {
       stderr: "piped",
       detached: true,
     });
-    const child = startWithCredentials(() => command.spawn());
-    this.#child = child;
-    return child;
+    const helper = new HelperProcess(startWithCredentials(() => command.spawn()), () => {
+      this.#process = undefined;
+      this.#askRunning = undefined;
+    });
+    this.#process = helper;
+    return helper;
   }
 
-  /** Says and hears all that there is, as far as it comes to that. */
+  /** Sends lines and receives frames until everything is answered or the helper ends. */
   async #exchange(
-    stdout: Deno.ChildProcess["stdout"],
-    { plan, talk, unread, isDone, answer, say }: {
+    helper: HelperProcess,
+    { plan, conversation, isDone, answer }: {
       readonly plan: HelperPlan;
-      readonly talk: HelperConversation;
-      readonly unread: AbortSignal;
+      readonly conversation: HelperConversation;
       readonly isDone: () => boolean;
-      readonly answer: (told: HelperAnswer) => void;
-      readonly say: (lines: readonly unknown[]) => Promise<void>;
+      readonly answer: (answer: HelperAnswer) => void;
     },
   ): Promise<void> {
     const { serversMs = SERVERS_WAIT_MS } = this.#options;
-    const waiting = setTimeout(() => void say(talk.takeServerQuestions()), serversMs);
+    const waiting = setTimeout(
+      () => void helper.send(conversation.takeServerQuestions()),
+      serversMs,
+    );
     const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(escapeJson);
     try {
-      await say(talk.firstLines);
-      for await (const line of readLines(stdout, unread)) {
+      await helper.send(conversation.firstLines);
+      for await (const line of helper.readLines()) {
         const frame = parseFrame(line.replaceAll(own, users));
         if (frame === undefined) continue;
-        const heard = talk.receive(frame);
-        heard.answers?.forEach(answer);
-        await say(heard.send ?? []);
-        if (heard.isDone || isDone()) break;
+        const reaction = conversation.receive(frame);
+        reaction.answers?.forEach(answer);
+        await helper.send(reaction.send ?? []);
+        if (reaction.isDone || isDone()) break;
       }
-      talk.takeDeferred().forEach(answer);
+      conversation.takeDeferred().forEach(answer);
     } finally {
       clearTimeout(waiting);
     }
   }
 
-  /** Arguments that say which session it has, and whether it writes there. */
+  /** The arguments that name the session, and whether the helper writes its transcript. */
   #sessionArgs(
     plan: HelperPlan,
     { startsSession, writesTranscript }: SessionUse,
   ): readonly string[] {
-    // The session that it begins is gone on with, and knows nothing of the one before.
+    // The child resumes the new session afterwards. That has nothing of the session before.
     if (startsSession) return [];
     const resuming = this.#resumeArgs(plan, { writesTranscript });
     if (!writesTranscript) return ["--no-session-persistence", ...resuming];
     return resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`];
   }
 
-  /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
+  /** The arguments that resume the session, if it has a transcript. That names the model without its context window. */
   #resumeArgs(
     plan: HelperPlan,
     { writesTranscript }: Pick<SessionUse, "writesTranscript">,
   ): readonly string[] {
     const { sessionId, isResumed, transcript, model } = this.#options;
     const isThere = transcript() !== undefined || this.#notes.length > 0;
-    // What a fork goes on with is there before the fork is.
+    // Before a fork has a transcript, the helper resumes the session that is forked.
     const session = writesTranscript || isThere ? sessionId : plan.resumed ?? sessionId;
     const name = plan.args.some((argument) => argument.startsWith("--model")) ? undefined : model();
     return isResumed || isThere
@@ -372,10 +358,10 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   /**
-   * Makes its config dir anew: what Claude Code has written there before says nothing of now, but for what is to be added
-   * to the session.
+   * Makes the helper's config dir anew, because the files of an earlier helper are out of date. Notes that are not yet
+   * in the child's transcript are added to the copy.
    *
-   * @returns what is there of the session
+   * @returns the files of the session before the helper starts
    */
   #prepareConfigDir(
     { configDir, settings }: HelperPlan,
@@ -385,7 +371,7 @@ export class HeadlessHelper implements AsyncDisposable {
     const { configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);
     Deno.mkdirSync(configDir, { mode: 0o700 });
-    // What it writes there comes home with what the child does.
+    // The new session is written there, and copied out with the child's.
     if (startsSession) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
     const text = JSON.stringify({ ...settings.values, disableAllHooks: true });
     Deno.writeTextFileSync(settings.path, text, { mode: 0o600 });
@@ -398,7 +384,7 @@ export class HeadlessHelper implements AsyncDisposable {
       : others.transcript();
     const isPlaced = copyTranscript(path, { from, configDir, notes: adds, last: cost });
     if (adds) writeNotes(this.#notes, { configDir, sessionId });
-    // The child makes and removes files there meanwhile, such as a lock: what is listed may be gone at the next look.
+    // The child makes and removes files there, such as locks: a listed file may be gone.
     for (const { name, isSymlink } of Deno.readDirSync(from)) {
       if (name === "projects" && isPlaced) continue;
       const isWhole = isSymlink || LINKED.includes(name);
@@ -411,14 +397,86 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 }
 
-/** An answer of one that was told what the conversation has used. */
+/** A running headless Claude Code. */
+class HelperProcess {
+  readonly status: Promise<Deno.CommandStatus>;
+  /** Whether it was killed because an answer took too long. */
+  isLate = false;
+  readonly #child: Deno.ChildProcess;
+  readonly #input: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly #stderr: Promise<string>;
+  /** Stops reading when the helper has ended and its descendants keep the pipes open. */
+  readonly #unread = new AbortController();
+  #limit: ReturnType<typeof setTimeout> | undefined;
+  #drain: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(child: Deno.ChildProcess, onEnd: () => void) {
+    this.#child = child;
+    this.#input = child.stdin.getWriter();
+    this.#stderr = readTail(child.stderr, this.#unread.signal);
+    this.status = child.status.then((status) => {
+      onEnd();
+      this.#drain = setTimeout(() => this.#unread.abort(), DRAIN_MS);
+      return status;
+    });
+  }
+
+  kill(): void {
+    killGroup(this.#child.pid, "SIGKILL");
+  }
+
+  /** Starts the time again after which it is killed: `IDLE_MS` if it has nothing to answer, `ANSWER_LIMIT_MS` otherwise. */
+  setLimit({ isIdle }: { readonly isIdle: boolean }): void {
+    clearTimeout(this.#limit);
+    this.#limit = setTimeout(() => {
+      this.isLate ||= !isIdle;
+      this.kill();
+    }, isIdle ? IDLE_MS : ANSWER_LIMIT_MS);
+  }
+
+  /** Sends JSON lines; a helper that has ended is sent nothing. */
+  async send(lines: readonly unknown[]): Promise<void> {
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    if (text !== "") await this.#input.write(new TextEncoder().encode(text)).catch(() => {});
+  }
+
+  async closeInput(): Promise<void> {
+    await this.#input.close().catch(() => {});
+  }
+
+  readLines(): AsyncGenerator<string> {
+    return readLines(this.#child.stdout, this.#unread.signal);
+  }
+
+  /** Reads stdout to its end, and returns its last characters. */
+  readTail(): Promise<string> {
+    return readTail(this.#child.stdout, this.#unread.signal);
+  }
+
+  /**
+   * Waits until it has ended, and kills it after some time.
+   *
+   * @returns the last characters of its stderr
+   */
+  async end({ graceMs }: { readonly graceMs: number }): Promise<string> {
+    const timer = setTimeout(() => this.kill(), graceMs);
+    await this.status;
+    clearTimeout(timer);
+    clearTimeout(this.#limit);
+    const stderr = await this.#stderr;
+    clearTimeout(this.#drain);
+    return stderr;
+  }
+}
+
+/** Marks an answer of a helper whose transcript has the cost of the conversation. */
 function markCost({ place, said }: HelperAnswer): HelperAnswer {
   return "response" in said
     ? { place, said: { ...said, response: { ...said.response, hasCost: true } } }
     : { place, said };
 }
 
-/** Whether changes differ in what a headless Claude Code says anything of: it is asked to do nothing for which a mode counts. */
+/** Whether two sets of changes can lead to different answers. No answer depends on the permission mode. */
 function differ(before: ChildChanges = {}, after: ChildChanges = {}): boolean {
   const [one, other] = [before, after].map(({ permissionMode: _, ...changes }) =>
     JSON.stringify(changes)
@@ -426,7 +484,7 @@ function differ(before: ChildChanges = {}, after: ChildChanges = {}): boolean {
   return one !== other;
 }
 
-/** A stream as text, until it ends or nobody reads it any more. */
+/** Decodes a stream until it ends or `unread` is aborted. */
 async function* decodeStream(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   unread: AbortSignal,
@@ -438,14 +496,12 @@ async function* decodeStream(
   }
 }
 
-/** The last characters of a stream of text. */
 async function readTail(...[stream, unread]: Parameters<typeof decodeStream>): Promise<string> {
-  let last = "";
-  for await (const text of decodeStream(stream, unread)) last = (last + text).slice(-STDERR_TAIL);
-  return last;
+  let tail = "";
+  for await (const text of decodeStream(stream, unread)) tail = (tail + text).slice(-TAIL_LENGTH);
+  return tail;
 }
 
-/** The lines of a stream of text, as they come. */
 async function* readLines(
   ...[stream, unread]: Parameters<typeof decodeStream>
 ): AsyncGenerator<string> {
