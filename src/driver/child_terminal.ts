@@ -4,16 +4,16 @@ import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
 import type { Pty, WindowSize } from "../../ffi/terminal/pty.ts";
 import type { Screen } from "../conversation/terminal/screen.ts";
 
-/** Bytes kept: several full redraws of a large screen. */
+/** How many bytes are kept: several full redraws of a large screen. */
 const CAPACITY = 512 * 1024;
 
-/** The last bytes a child wrote to its terminal, for the rare moment when its screen has to be seen. */
+/** The last bytes that a child wrote to its terminal. Its screen is rendered from them only when it is needed. */
 export class TerminalRing {
-  // One buffer for good: a copy of each read would make a flood stop for garbage collections.
+  // One buffer for all time: with a copy of each read, garbage collections would stop a flood of output.
   readonly #bytes = new Uint8Array(CAPACITY);
   #written = 0;
 
-  /** Keeps a copy of `bytes` and forgets the oldest beyond the capacity. */
+  /** Copies bytes, and drops the oldest ones beyond the capacity. */
   push(bytes: Uint8Array): void {
     const kept = bytes.subarray(Math.max(0, bytes.length - CAPACITY));
     const at = (this.#written + bytes.length - kept.length) % CAPACITY;
@@ -23,7 +23,7 @@ export class TerminalRing {
     this.#written += bytes.length;
   }
 
-  /** What is kept, oldest first, in one or two pieces. */
+  /** The kept bytes, oldest first, in one or two pieces. */
   chunks(): readonly Uint8Array<ArrayBuffer>[] {
     const end = this.#written % CAPACITY;
     return this.#written <= CAPACITY
@@ -32,25 +32,25 @@ export class TerminalRing {
   }
 }
 
-/** Most bytes typed ahead of a child that does not read them; one paste may be longer. */
+/** If so many typed bytes are unread, further ones are dropped. A single paste may be longer. */
 const MOST_UNREAD = 1024 * 1024;
-/** Most portions of output that are still read once the child is gone: 16 MB and more. */
+/** Most portions of output that are read after the child's end: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
-/** Takes what the child writes to its terminal; the bytes are good only until it returns. */
+/** Takes output of the child. The bytes are valid only until it returns. */
 type OnBytes = (bytes: Uint8Array<ArrayBuffer>) => void;
 
-/** What can be seen of a terminal, at any time and long after its child is gone. */
+/** The visible side of a terminal, also after the child's end. */
 export interface ShownTerminal {
-  /** How large it is, in character cells. */
+  /** Its size in character cells. */
   readonly size: WindowSize;
-  /** What was written to it last, oldest first: enough to draw what it shows. */
+  /** The last output, oldest first: enough to draw the screen. */
   readonly chunks: () => readonly Uint8Array[];
-  /** Types something, as soon as the child takes it. */
+  /** Types bytes as soon as the child reads. */
   readonly type: (bytes: Uint8Array) => void;
 }
 
-/** The terminal in which the child runs: what it shows, what is typed for it, and its size. */
+/** The terminal in which the child runs. */
 export class ChildTerminal implements ShownTerminal {
   readonly #pty: Pty;
   readonly #ring = new TerminalRing();
@@ -59,37 +59,35 @@ export class ChildTerminal implements ShownTerminal {
   #size: WindowSize;
   #isOpen = true;
 
-  /** @param size that it has */
   constructor(pty: Pty, size: WindowSize) {
     this.#pty = pty;
     this.#size = size;
   }
 
-  /** What to wait for. */
+  /** The descriptors to poll. */
   get interests(): readonly Interest[] {
     const { fd } = this.#pty;
     return this.#isOpen ? [{ fd, read: true, write: this.#typed.pending > 0 }] : [];
   }
 
-  /** How large it is, in character cells. */
+  /** Its size in character cells. */
   get size(): WindowSize {
     return this.#size;
   }
 
-  /** Makes it as large as that. */
   resize(size: WindowSize): void {
     this.#size = size;
     if (this.#isOpen) this.#pty.resize(size);
   }
 
-  /** Types something, as soon as the child takes it. */
+  /** Types bytes as soon as the child reads. */
   type(bytes: Uint8Array): void {
-    // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
+    // A child may send terminal queries without end and read no answer.
     if (this.#typed.pending < MOST_UNREAD) this.#typed.push(bytes);
     if (this.#isOpen) this.#typed.flush(this.#pty.fd);
   }
 
-  /** Types what is left, and reads a portion: in between a flood everything else is heard. */
+  /** Writes pending bytes and reads one portion. Between the portions of a flood other inputs are read. */
   proceed(ready: readonly Ready[], onBytes: OnBytes): void {
     const { fd } = this.#pty;
     const { writable, readable, hangup } = ready.find((each) => each.fd === fd) ?? {};
@@ -97,17 +95,16 @@ export class ChildTerminal implements ShownTerminal {
     if (readable === true || hangup === true) this.#read(1, onBytes);
   }
 
-  /** Reads what a child that is gone has left. */
+  /** Reads what an ended child has left. */
   readRest(onBytes: OnBytes): void {
     if (this.#isOpen) this.#read(MAX_LAST_PORTIONS, onBytes);
   }
 
-  /** What the child wrote last. */
   chunks(): readonly Uint8Array[] {
     return this.#ring.chunks();
   }
 
-  /** Renders what it shows; only where somebody looks at it is loaded what draws it. */
+  /** Renders the screen. The renderer is loaded only here, because most runs need no screen. */
   async render(): Promise<Screen> {
     const [chunks, size] = [this.chunks(), this.#size];
     const { renderScreen } = await import("../conversation/terminal/headless_terminal.ts");

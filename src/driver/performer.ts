@@ -7,29 +7,29 @@ import type { ControlRequest } from "../claude/wire/control.ts";
 import type { DeadlineName } from "../conversation/control/input.ts";
 import { parentOf } from "../paths.ts";
 
-/** The deadlines that the machines have set, in milliseconds on the clock of their inputs. */
+/** The deadlines that the conversation has set, in milliseconds on the clock of inputs. */
 export class Deadlines {
   readonly #due = new Map<DeadlineName, number>();
 
-  /** Sets one, in the place of the one of that name, or takes it back. */
+  /** Sets a deadline, which replaces the one of that name; undefined removes it. */
   set(name: DeadlineName, due: number | undefined): void {
     if (due === undefined) this.#due.delete(name);
     else this.#due.set(name, due);
   }
 
-  /** Puts all of them off but that of the run. */
+  /** Postpones all deadlines except the timeout of the run. */
   postpone(byMs: number): void {
     for (const [name, due] of this.#due) {
       if (name !== "timeout") this.#due.set(name, due + byMs);
     }
   }
 
-  /** When the next one is due; infinity for none. */
+  /** The time of the next deadline; infinity for none. */
   get next(): number {
     return Math.min(...this.#due.values());
   }
 
-  /** Takes those that are due; one that is set or taken back meanwhile is not among them. */
+  /** Takes the deadlines that are due. One that is set again or removed during the iteration is left out. */
   *take(now: () => number): Generator<DeadlineName> {
     for (const [name, due] of [...this.#due]) {
       if (due > now() || this.#due.get(name) !== due) continue;
@@ -39,7 +39,7 @@ export class Deadlines {
   }
 }
 
-/** What effects are carried out on. */
+/** The objects that effects act on. */
 export interface PerformerOptions
   extends Pick<Resources, "terminal" | "bridges" | "rendezvous" | "shells" | "helper"> {
   readonly child: Child;
@@ -48,12 +48,12 @@ export interface PerformerOptions
   readonly now: () => number;
 }
 
-/** Carries out what the machines decide. What they ask for is noted: the loop answers it with an input. */
+/** Performs effects. Requests that an input answers, such as for a screen, are kept until the loop takes them. */
 export class Performer {
   readonly deadlines = new Deadlines();
   readonly #options: PerformerOptions;
   #end: EndEffect | undefined;
-  /** What a stopped turn's tools left running, once it has to be ended too. */
+  /** Processes that the tools of a stopped turn may leave running, and that must be killed. */
   #tree: RunProcesses | undefined;
   #looking = false;
   #listing = false;
@@ -63,12 +63,12 @@ export class Performer {
     this.#options = options;
   }
 
-  /** The last effect, once there was one. */
+  /** The `end` effect, once there was one. */
   get end(): EndEffect | undefined {
     return this.#end;
   }
 
-  /** Carries out an effect; what is said is up to whoever takes it. */
+  /** Performs an effect. Frames, reports, logs and traces are left to `onEffect`. */
   perform(effect: ConversationEffect): void {
     const { child, sandbox, terminal, bridges, rendezvous, shells, helper, now } = this.#options;
     switch (effect.type) {
@@ -116,7 +116,7 @@ export class Performer {
       case "kill":
         if (effect.tree) this.#noteTools();
         child.signal(effect.signal);
-        // A stopped process takes no signal but SIGKILL until it goes on.
+        // A stopped process handles no signal except SIGKILL until it continues.
         child.signal("SIGCONT");
         if (effect.signal === "SIGKILL") this.killTools();
         break;
@@ -144,29 +144,29 @@ export class Performer {
     }
   }
 
-  /** Whether the screen is to be looked at, since the last call. */
+  /** Whether a screen was requested since the last call. */
   takeScreenRequest(): boolean {
     const looking = this.#looking;
     this.#looking = false;
     return looking;
   }
 
-  /** Whether the shells that run are to be listed, since the last call. */
+  /** Whether a list of shells was requested since the last call. */
   takeShellsRequest(): boolean {
     const listing = this.#listing;
     this.#listing = false;
     return listing;
   }
 
-  /** Requests for what tasks have written, since the last call. */
+  /** The requests for the output of tasks since the last call. */
   takeOutputRequests(): readonly ControlRequest[] {
     return this.#outputs.splice(0);
   }
 
   /**
-   * Ends the processes that were noted.
+   * Kills the recorded processes of tools.
    *
-   * @param options.inAnyCase ends what belongs to the run also where nothing was noted
+   * @param options.inAnyCase kills all processes of the run even if none were recorded
    */
   killTools({ inAnyCase = false } = {}): void {
     if (inAnyCase || this.#tree !== undefined) {
@@ -180,8 +180,8 @@ export class Performer {
 }
 
 /**
- * Puts an image, as base64, into a new file of the run's own. Where that cannot be done, as on a full disk, there is none:
- * its path is then pasted in vain, which the session notices.
+ * Writes an image, given as base64, to a new file. If that fails, for example on a full disk, its path is pasted all the
+ * same, and the conversation notices that no image is attached.
  */
 function placeImage(
   { path, data }: { readonly path: string; readonly data: string },
@@ -190,6 +190,6 @@ function placeImage(
     Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
     Deno.writeFileSync(path, Uint8Array.fromBase64(data), { createNew: true, mode: 0o600 });
   } catch {
-    // See above.
+    // The conversation notices it.
   }
 }

@@ -28,28 +28,28 @@ import type { JsonObject } from "../json_object.ts";
 
 /** A child and how to watch it. */
 export interface RunSessionOptions {
-  /** The child, which whoever started it disposes of, and its terminal. */
+  /** The child. The code that started it disposes it. */
   readonly child: Child;
   readonly childTerminal: ChildTerminal;
-  /** Path of its executable, and its environment. */
+  /** Path of the child's executable. */
   readonly binary: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What the machines are told. */
+  /** The options of the conversation. */
   readonly conversation: ConversationOptions;
-  /** What is sent in any case, and what the caller has said before there was a child. */
+  /** Inputs of the caller from before the child's start. */
   readonly begin: readonly CallerInput[];
   /** The caller of a conversation. */
   readonly caller?: Caller | undefined;
-  /** Gives, once there are some, the terms of a caller that came after the child. */
+  /** Returns, once, the terms of a caller that came after the child. */
   readonly takeTerms?: () => LateTerms | undefined;
-  /** The lines that earlier runs of a resumed session wrote. */
+  /** The transcript of earlier runs of a resumed session. */
   readonly earlier: readonly Entry[];
-  /** Whether anybody wants frames, which take a look at what subagents and shells do. */
+  /** Whether frames are wanted. Then subagents and shells are followed too. */
   readonly frames: boolean;
-  /** Whether an answer alone is printed once there is one, and nobody looks on. */
+  /** Whether only the answer is printed, at the end. */
   readonly answerAlone?: boolean | undefined;
-  /** The id under which Claude Code keeps the session. */
+  /** Claude Code's id of the session. */
   readonly sessionId: string;
   /** The run's private folder. */
   readonly sandbox: {
@@ -58,39 +58,39 @@ export interface RunSessionOptions {
     readonly streamsDir: string;
     readonly bridges: readonly Bridge[];
     readonly resumed: ReadonlyMap<string, number>;
-    /** Takes the id that a caller gave what has another one in the transcript. */
+    /** Records that the caller gave another id to the message of a transcript line. */
     recordGivenId(id: { readonly line: string; readonly given: string }): void;
   };
-  /** The child's rendezvous socket, if the session was told to send the prompt there. */
+  /** The child's rendezvous socket, if prompts are delivered there. */
   readonly rendezvous?: RendezvousOptions | undefined;
-  /** How a headless Claude Code is started that is asked what the child cannot tell, where somebody may ask. */
+  /** How a headless helper is started, if the caller may ask what the child cannot answer. */
   readonly helper?: HelperPlan | undefined;
-  /** What stands between the child and the API, and what that streams, if it is heard. */
+  /** The relay between the child and the API, and the source of what the API streams. */
   readonly relay?: { readonly source?: StreamSource } | undefined;
-  /** What structured answers have to look like, if some are wanted. */
+  /** Checks structured answers against the caller's schema. */
   readonly output?: { readonly problemsOf: (value: unknown) => readonly OutputProblem[] };
   /** The signals that ask this run to stop. */
   readonly signals: StopSignals;
-  /** The terminal whose size the child's has; absent for this program's own, if the signals are its own. */
+  /** The user's terminal, by default that of this process if the signals of the process are ours. */
   readonly terminal?: UserTerminal | undefined;
-  /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
+  /** Outlets that are flushed whenever they can be written. */
   readonly outlets?: readonly Outlet[];
-  /** The child's debug log, if MCP servers are waited for. */
+  /** Path of the child's debug log, if the first request waits for MCP servers. */
   readonly mcpLog?: string | undefined;
-  /** Gives the new lines of the child's debug log, if retries of the API are to be seen. */
+  /** Returns the new lines of the debug log, if retries of the API are reported. */
   readonly retryLines?: (() => readonly string[]) | undefined;
-  /** Gives them too, if they are to be told. */
+  /** Returns the same lines, if the caller wants the log itself. */
   readonly logLines?: (() => readonly string[]) | undefined;
   /**
-   * Called with every input before the machines take it: written down, they are a recording of the session. The
-   * bytes of a `terminal` input are good only until it returns.
+   * Called with every input before the conversation receives it: all inputs are a recording of the session. The bytes of
+   * a `terminal` input are valid only until it returns.
    */
   readonly onInput?: (input: Input) => void;
-  /** Called with every effect of the machines before it is carried out; what is said is up to whoever takes it. */
+  /** Called with every effect before it is performed. It is the only place that prints frames. */
   readonly onEffect?: (effect: ConversationEffect) => void;
 }
 
-/** What the loop reads from, writes to and waits for, beside the child itself. */
+/** What the loop reads from, writes to and waits for, besides the child. */
 export interface Resources {
   readonly poller: Poller;
   readonly terminal: ChildTerminal;
@@ -102,23 +102,23 @@ export interface Resources {
   readonly shells: ShellSource | undefined;
   readonly stream: StreamSource | undefined;
   readonly helper: HeadlessHelper | undefined;
-  /** The terminal of whoever sits there, if it has another size than since the last call. */
+  /** Returns the user's terminal if its size has changed since the last call. */
   readonly takeResized: () => UserTerminal | undefined;
 }
 
-/** What resources have to know of the session. */
+/** What resources need from the loop. */
 interface ResourceFacts {
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
   /** The model, as the child names it. */
   readonly model: () => string | undefined;
-  /** A line of the transcript with what the conversation has used, where that is known. */
+  /** A transcript line with the cost and usage of the conversation so far. */
   readonly costNote: () => JsonObject | undefined;
 }
 
 /**
- * Opens all that a session needs. Whatever is heard by a callback of another one's is only noted there, and wakes the
- * poller: until the stack is disposed.
+ * Opens everything that a session needs, until the stack is disposed. Callbacks of signals and callers only wake the
+ * poller; the loop then takes their inputs.
  */
 export async function openResources(
   stack: AsyncDisposableStack,
@@ -186,7 +186,7 @@ export async function openResources(
   };
 }
 
-/** Only a run that has servers to bridge loads what it takes. */
+/** Opens the bridges to MCP servers. Their module is loaded only if there are some. */
 async function openBridges(
   stack: AsyncDisposableStack,
   { bridges }: RunSessionOptions["sandbox"],
@@ -196,7 +196,7 @@ async function openBridges(
   return bridges.map((bridge) => stack.use(new McpBridge(bridge)));
 }
 
-/** Only who wants to hear of them loads what it takes. */
+/** Follows the output of shells. Its module is loaded only for callers that want it. */
 async function followShells(
   { sandbox: { tempDir, streamsDir }, sessionId, conversation: { frames } }: RunSessionOptions,
 ): Promise<ShellSource> {
@@ -221,7 +221,7 @@ function watchSize(
     resized = true;
     onArrival();
   }));
-  // The child has been there for a moment in which nobody listened.
+  // The size may have changed between the child's start and this call.
   const { rows, cols } = usersTerminal.size();
   resized = rows !== childTerminal.size.rows || cols !== childTerminal.size.cols;
   return () => {
@@ -231,7 +231,7 @@ function watchSize(
   };
 }
 
-/** A call of a hook as an input: the status line, which is none, tells what the run has cost. */
+/** The inputs of a hook call. A call of the status line, which is no hook, is the cost of the run. */
 function inputsOfCall(call: HookCall): readonly HookInput[] {
   if (call.event !== STATUS_LINE) return [{ type: "hook", ...call }];
   const { payload, ranAt } = call;

@@ -10,19 +10,19 @@ import { killRunProcesses, type RunMarks } from "../sandbox/run_processes.ts";
 
 /** The child to start. */
 export interface StartOptions {
-  /** Path of the claude executable, its arguments, environment and working directory. */
+  /** Path of the `claude` executable. */
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Credentials that it finds on descriptors; none by default. */
+  /** Credentials that the child reads from descriptors; none by default. */
   readonly credentials?: readonly PassedCredential[];
   /** The size of its terminal. */
   readonly size: WindowSize;
   /** The run's private folder. */
   readonly sandbox: {
     readonly configDir: string;
-    /** The config dir of a headless Claude Code that is asked about the session. */
+    /** The config dir of the headless helper. */
     readonly helperDir: string;
     readonly fifoPath: string;
     readonly payloadDir: string;
@@ -32,23 +32,23 @@ export interface StartOptions {
 }
 
 /**
- * Starts a child in a pseudo-terminal, with a guard beside it and an ear for its hooks. What follows it to its end is
- * loaded while it starts: this module has nothing but what comes before.
+ * Starts a child in a pseudo-terminal, and a guard for it, and listens to its hooks. This module is kept small: the
+ * modules of the loop are loaded while the child starts.
  *
- * @throws {LibcError} when the pseudo-terminal or the child cannot be had
+ * @throws {LibcError} if the pseudo-terminal cannot be opened or the child cannot be started
  */
 export function startChild(options: StartOptions): Child {
   return new Child(options);
 }
 
-/** A child: whatever goes wrong, once it is disposed nothing of the run is left without somebody to watch it. */
+/** A child process. Disposing it kills what is left of the run, unless its end has been decided by `release`. */
 export class Child implements Disposable {
   readonly pid: number;
   /** Polls as readable once it has ended. */
   readonly pidfd: number;
   readonly pty: Pty;
   readonly hooks: HookSource;
-  /** When it was started, as `performance.now()` tells time. */
+  /** The time of its start, by `performance.now()`. */
   readonly startedAt: number;
   readonly #configDir: string;
   readonly #held: DisposableStack;
@@ -60,7 +60,7 @@ export class Child implements Disposable {
     this.#configDir = sandbox.configDir;
     this.hooks = stack.use(new HookSource(sandbox));
     this.pty = stack.use(openPty(size));
-    // Before the child: it may ignore the hang-up of its terminal, or have tools that do not get it.
+    // The guard starts first: the child may ignore the hang-up of its terminal, and its tools do not receive it.
     const guard = stack.use(new Guard(sandbox, { terminal: this.pty }));
     using pipes = new DisposableStack();
     const held = pipesOf(credentials).map((pipe) => pipes.use(pipe).readFd);
@@ -85,7 +85,7 @@ export class Child implements Disposable {
     return this.#exited;
   }
 
-  /** How its processes are told from all others. */
+  /** The marks of its processes. */
   get marks(): RunMarks {
     return { configDir: this.#configDir, ...(this.#exited ? {} : { child: this.pid }) };
   }
@@ -102,7 +102,7 @@ export class Child implements Disposable {
     if (!this.#exited) killGroup(this.pid, name);
   }
 
-  /** From now on what it left is no concern of whoever disposes of it: its end has been decided. */
+  /** Its end has been decided: disposing it kills nothing any more. */
   release(): void {
     this.#over = true;
   }
@@ -111,7 +111,7 @@ export class Child implements Disposable {
     this.#held.dispose();
   }
 
-  /** Leaves no zombie either, unless it hangs in the kernel. */
+  /** Kills the run's processes and reaps the child, unless it hangs in the kernel. */
   #kill(): void {
     if (this.#over) return;
     killRunProcesses(this.marks);
@@ -123,6 +123,6 @@ export class Child implements Disposable {
   }
 }
 
-/** How long a child that was killed may take to be gone, in milliseconds, and how often it is looked at. */
+/** How long a killed child may take to end, and how often it is checked, in milliseconds. */
 const REAP_MS = 2000;
 const REAP_STEP_MS = 5;

@@ -1,10 +1,11 @@
 /**
- * A tiny process beside a run that outlives this program when it is killed by SIGKILL.
+ * A small process that ends what is left of a run when this program is killed by SIGKILL.
  *
- * The kernel would hang up the child's terminal then, which ends a child that does not ignore that, but none of its
- * tools, which have sessions of their own, and by then nobody's child may be: so the guard holds the terminal too, looks
- * at what descends from the child, and only then lets it hang up. A parent-death signal (`setpriv --pdeathsig`) reaches no tool either,
- * and one that kills costs the end of the transcript, which Claude Code writes when its terminal hangs up.
+ * After a SIGKILL the kernel would hang up the child's terminal. That ends the child, unless it ignores SIGHUP, but not
+ * its tools: they have sessions of their own, and have lost their parents by then. So the guard keeps the terminal open
+ * too, finds the child's descendants, and then closes the terminal. A parent-death signal (`setpriv --pdeathsig`) does
+ * not reach tools either. With SIGKILL it would also cost the end of the transcript, which Claude Code writes at the
+ * hang-up.
  *
  * @module
  */
@@ -17,7 +18,7 @@ import { spawn } from "../../../ffi/processes/spawn.ts";
 import { readProcessStat } from "../../sandbox/run_processes.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 
-/** Ends what is left of a run when this program is killed; disposing it ends the guard and nothing else. */
+/** Ends what is left of a run when this program is killed. Disposing it ends only the guard. */
 export class Guard implements Disposable {
   readonly #pipe = new Pipe();
   readonly #pid: number;
@@ -26,9 +27,8 @@ export class Guard implements Disposable {
   /**
    * Starts the guard of a run.
    *
-   * @param dirs the `CLAUDE_CONFIG_DIR` of the child that is about to be started, and that of a headless Claude Code which
-   * may be asked about the session
-   * @param options.terminal the child's terminal, which does not hang up before the guard has seen what it runs
+   * @param dirs the `CLAUDE_CONFIG_DIR` of the child that is about to be started, and that of its headless helper
+   * @param options.terminal the child's terminal, which the guard keeps open until it has found the child's descendants
    * @throws {LibcError} when there is no `/bin/sh`, or no process or pipe to be had
    */
   constructor(
@@ -51,7 +51,7 @@ export class Guard implements Disposable {
     this.#pipe.closeReadEnd();
   }
 
-  /** Names the child, so that its tools are found by it whatever they have done to their environment. */
+  /** Names the child, so that the guard finds its tools even if they have changed their environment. */
   watch(child: number): void {
     const startTime = readProcessStat(child)?.startTime;
     if (startTime === undefined) return;
@@ -67,34 +67,34 @@ export class Guard implements Disposable {
   }
 }
 
-/** What cannot be ignored (SIGKILL, SIGSTOP), and what a program has no reason to. */
+/** Signals that cannot be ignored (SIGKILL, SIGSTOP), or that do not end a process. */
 const NOT_IGNORED: readonly number[] = [
   SIGNALS.SIGKILL,
   SIGNALS.SIGSTOP,
   SIGNALS.SIGCONT,
   SIGNALS.SIGCHLD,
 ];
-/** The real-time signals, from those that glibc keeps for itself on (signal(7)). */
+/** The real-time signals, including the two that glibc reserves (signal(7)). */
 const REAL_TIME = Array.from({ length: 31 }, (_, index) => 34 + index);
 
-/** Whoever signals all processes of a job means the run, which then ends its guard. */
+/** The guard ignores signals that are sent to all processes of a job: the run receives them, and ends its guard. */
 const IGNORED = [
   ...Object.values(SIGNALS).filter((each) => !NOT_IGNORED.includes(each)),
   ...REAL_TIME,
 ];
 
 /**
- * The guard of a run: a script for any POSIX shell, whose arguments are the child's config dir, that of a headless Claude
- * Code which is asked about the session, and the session of the program that watches the run.
+ * The guard as a script for any POSIX shell. Its arguments are the child's config dir, that of the headless helper, and
+ * the session of this program.
  *
- * It reads until nobody can write to its stdin any more; the last line, if there is one, is the child's pid and start time,
- * as `12/3456`. Its fd 3 is the child's terminal: once it has seen what descends from the child it closes that, gives the
- * child 0.6 s to end by the hang-up, which is when it writes the end of its transcript, and stops and kills until nothing of
- * the run is left. What belongs to the run is what `findRunProcesses` says: a list of processes or sessions holds them as
+ * It reads stdin until all writers are gone. The last line, if any, is the child's pid and start time, as `12/3456`. Its
+ * fd 3 is the child's terminal. When it has found the child's descendants, it closes fd 3, gives the child 0.6 s to write
+ * the end of its transcript and to end, and then stops and kills processes until none of the run is left.
+ * `findRunProcesses` has the rules for which processes belong to a run. Lists of processes and sessions look like
  * ` 12/3456 78/9012 `.
  *
- * All of it is done by the shell itself, without a process of its own: tools may have used up as many as there may be. That
- * leaves no way to sleep. A shell's `read` drops the NULs of an environment.
+ * The shell does everything without starting a process, because tools may have used up the limit of processes. So it
+ * cannot sleep. A shell's `read` drops the NULs of an environment.
  */
 export const GUARD_SCRIPT = `
 trap '' ${IGNORED.join(" ")}

@@ -514,26 +514,26 @@ async function* readLines(
   }
 }
 
-/** How a headless Claude Code is started that is to say of itself what the child would. */
+/** How a headless helper is started, so that it answers as the child would. */
 export interface HelperPlan {
   readonly args: readonly string[];
-  /** Further ones with which it starts the MCP servers of the child, but for those in the caller's own process. */
+  /** Further arguments that start the child's MCP servers, except those in the caller's own process. */
   readonly serverArgs: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The session that the child resumes, if it does: that of a fork is another one. */
+  /** The session that the child resumes, if it does. A fork has another id. */
   readonly resumed?: string;
-  /** Its own `CLAUDE_CONFIG_DIR`, in which it may write what it likes, and the user's, in whose place that is. */
+  /** The helper's own `CLAUDE_CONFIG_DIR`, and the user's config dir, which it replaces. */
   readonly configDir: string;
   readonly userConfigDir: string;
-  /** Its settings, where its arguments say they are; hooks are switched off besides. */
+  /** The settings, and the path at which `args` names them; hooks are switched off in addition. */
   readonly settings: { readonly path: string; readonly values: JsonObject };
-  /** Agents that the child has in files: it is told of them as `claude -p` is. */
+  /** Agents that the child has in files. The helper gets them with `initialize`, as `claude -p` does. */
   readonly agents?: JsonObject;
 }
 
 /**
- * How a headless Claude Code is started that says what the next child would: with what the caller has asked to be
- * otherwise since the child of now was started, but for MCP servers, which are in files that are written for a child.
+ * Adds the caller's changes since the child's start to a plan. MCP servers stay as they are, because they are in files
+ * that are written for a child.
  */
 function applyChanges(plan: HelperPlan, changes: ChildChanges = {}): HelperPlan {
   const { path, values } = plan.settings;

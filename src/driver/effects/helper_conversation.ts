@@ -31,50 +31,52 @@ import type { Consulted } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 
-/** What comes of something that a headless Claude Code has said. */
+/** What to do after a frame of the helper. */
 interface Reaction {
-  /** What has been answered by that. */
+  /** The answers that the frame completes. */
   readonly answers?: readonly HelperAnswer[];
-  /** What it is told next, a line each. */
+  /** The lines to send next. */
   readonly send?: readonly unknown[];
-  /** Whether nothing more is wanted of it. */
+  /** Whether the helper may end. */
   readonly isDone?: boolean;
 }
 
-/** What a headless Claude Code is told and asked, and what comes of what it says. */
+/** The lines that a headless helper is sent, and the answers in its frames. It does no I/O. */
 export interface HelperConversation {
-  /** Whether it has to have the MCP servers of the child. */
+  /** Whether the helper needs the child's MCP servers. */
   readonly startsServers: boolean;
-  /** Whether it ends the session and begins another one, and whether it notes something in the session. */
+  /** Whether it starts another session in place of this one, as `/clear` does. */
   readonly startsSession: boolean;
   readonly writesTranscript: boolean;
-  /** Whether it has to know what the conversation has used. */
+  /** Whether the helper must know the cost of the conversation. */
   readonly needsCost: boolean;
-  /** Whether nothing is noted but what the model hears of a command. */
+  /** Whether only the lines of commands go into the transcript. */
   readonly writesCommandsOnly: boolean;
-  /** What it is told first. */
+  /** The lines to send first. */
   readonly firstLines: readonly unknown[];
   /**
-   * Takes a further question, as long as it lives, and returns what it is told; undefined for one that another has to be
-   * started for. Absent where it is to end once it has answered.
+   * Takes a further question and returns the lines to send; undefined if another helper must answer it. Absent if the
+   * helper ends after its answers.
    */
   readonly ask?: (place: string, request: ControlRequest) => readonly unknown[] | undefined;
-  /** Takes a frame of its. */
+  /** Takes a frame of the helper. */
   readonly receive: (frame: JsonObject) => Reaction;
-  /** Takes, once, what is asked of it when its servers have had their time. */
+  /** Takes, once, the questions that wait until MCP servers have connected. */
   readonly takeServerQuestions: () => readonly unknown[];
-  /** What is answered when it has said all. */
+  /** Takes the answers that waited for a description of the session, after the last frame. */
   readonly takeDeferred: () => readonly HelperAnswer[];
-  /** What is answered once it has ended, and has written down what it was to. */
+  /** The answers that are given after the helper has ended and written its transcript. */
   readonly finalAnswers: () => readonly HelperAnswer[];
 }
 
-/** The request that tells it of agents, where nobody asks for its answer. */
+/** The id of the `initialize` that passes agents; its answer is dropped. */
 const AGENTS_REQUEST = "agents";
 
 /**
- * @param open what it is asked, by ids that are used in the talk; a command is asked for alone
- * @param agents those that it is told of, if it is told of some
+ * Opens the conversation with a helper that answers some requests.
+ *
+ * @param open the requests by the ids that the helper is given; a command is alone
+ * @param agents the agents that the helper is told of
  */
 export function openHelperConversation(
   open: ReadonlyMap<string, ControlRequest>,
@@ -86,13 +88,13 @@ export function openHelperConversation(
     : new CommandConversation(command[0], command[1], agents);
 }
 
-/** Whether something is noted in the session because of a request. */
+/** Whether a request writes to the session's transcript. */
 export function writesToSession({ subtype, notes, body }: ControlRequest): boolean {
   return subtype === RENAME_SESSION || notes === true ||
     (subtype === GENERATE_TITLE && body["persist"] === true);
 }
 
-/** Whether one that lives answers a request as another one would that is started for it. */
+/** Whether a running helper answers a request as a new one would. */
 function canAskRunningHelper(request: ControlRequest): boolean {
   return STATELESS.includes(request.subtype) && request.args === undefined &&
     !writesToSession(request);
@@ -104,7 +106,7 @@ function agentLines(agents: JsonObject | undefined): readonly RequestLine[] {
     : [requestLine(AGENTS_REQUEST, { subtype: "initialize", body: {} }, agents)];
 }
 
-/** A slash command, which is a message; what is in force before and after one that is noted in the session counts, too. */
+/** A slash command, sent as a message. If it writes to the session, the settings before and after it are asked for too. */
 class CommandConversation implements HelperConversation {
   readonly startsServers = true;
   readonly startsSession: boolean;
@@ -136,7 +138,7 @@ class CommandConversation implements HelperConversation {
     const told = parseAnswer(frame);
     if (told?.place === BEFORE) {
       this.#before = settingsInForce(told);
-      // What gave the session its title before is none of its doing.
+      // The title up to here is not the command's.
       this.#title = undefined;
       return { send: [commandMessage(this.#request)] };
     }
@@ -160,7 +162,7 @@ class CommandConversation implements HelperConversation {
     const [said, title, commands] = [this.#said, this.#title, this.#commands];
     const outcome = commandOutcome(result, { said, clears: startsSession, title, commands });
     this.#outcome = { ...outcome, ...(this.#init === undefined ? {} : { init: this.#init }) };
-    // The transcript of another session is whole once it has ended.
+    // The transcript of a new session is complete when the helper has ended.
     if (startsSession) return { isDone: true };
     return this.writesTranscript
       ? { send: [settingsQuestion(AFTER)] }
@@ -180,7 +182,7 @@ class CommandConversation implements HelperConversation {
   }
 }
 
-/** Requests of the control protocol: several, or one that is noted in the session. */
+/** Requests of the control protocol: several, or one that writes to the session. */
 class QuestionConversation implements HelperConversation {
   readonly ask?: NonNullable<HelperConversation["ask"]>;
   readonly startsServers: boolean;
@@ -188,12 +190,12 @@ class QuestionConversation implements HelperConversation {
   readonly needsCost = false;
   readonly writesTranscript: boolean;
   readonly firstLines: readonly unknown[];
-  /** Those that are asked, by their ids, also once they have been answered. */
+  /** All requests by their ids, answered ones too. */
   readonly #requests: Map<string, ControlRequest>;
   readonly #onServers: RequestLine[];
-  /** Parts of the answers to choices of a model. */
+  /** The parts of answers to choices of a model, which come as three responses. */
   readonly #choices = new Map<string, HelperAnswer>();
-  /** Answers to what changes settings, and to initializations, which wait for what the session is like. */
+  /** Answers to `initialize` and to changes of settings, which wait for a description of the session. */
   #held: readonly HelperAnswer[] = [];
   #about: { readonly init?: JsonObject } | undefined;
   #noted: HelperAnswer | undefined;
@@ -238,7 +240,7 @@ class QuestionConversation implements HelperConversation {
     if (isAbout) this.#about = frame["subtype"] === "init" ? { init: frame } : this.#about ?? {};
     return {
       answers: [...answers, ...this.#known()],
-      // By then it has connected to its servers, as far as it waits for them.
+      // When it describes the session, it has connected to the servers that it waits for.
       send: [...send, ...(isAbout ? this.takeServerQuestions() : [])],
     };
   }
@@ -253,7 +255,7 @@ class QuestionConversation implements HelperConversation {
     switch (request?.subtype) {
       case "initialize":
         this.#held = [...this.#held, told];
-        // Its caller need not wait for what the first message is told with.
+        // The caller gets this answer at once. The description follows with the first message.
         return "response" in told.said && !request.ahead
           ? { answers: [{ ...told, said: { ...told.said, isUndescribed: true } }] }
           : {};
@@ -272,11 +274,11 @@ class QuestionConversation implements HelperConversation {
     if (choice === undefined) return {};
     if (!this.writesTranscript || !("response" in choice.said)) return { answers: [choice] };
     this.#noted = choice;
-    // It writes a choice down with the next message alone.
+    // Claude Code writes a choice of a model into the transcript with the next message.
     return { send: [EMPTY_MESSAGE] };
   }
 
-  /** What is held back is answered once it has said what the session is like, too. */
+  /** Takes the deferred answers, with the description of the session once there is one. */
   #known(): readonly HelperAnswer[] {
     const about = this.#about;
     if (about === undefined) return [];

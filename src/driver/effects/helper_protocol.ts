@@ -7,29 +7,23 @@ import { MCP_RESOURCE, SET_SERVERS } from "../../conversation/protocol/requests/
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 
-/**
- * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.330); what is
- * headless before that cannot hold a conversation here.
- */
+/** A message without a query to the model. Claude Code 2.1.330 answers it with `system/init`, which describes the session. */
 export const EMPTY_MESSAGE = {
   type: "user",
   message: { role: "user", content: "-" },
   shouldQuery: false,
 };
 
-/** What is in force is asked before what may change it, and after it. */
+/** The ids of the questions about settings before and after a request that may change them. */
 export const BEFORE = "before";
 export const AFTER = "after";
 
-/** Asks what is in force, by an id. */
+/** Asks for the settings in force. */
 export function settingsQuestion(place: string): RequestLine {
   return requestLine(place, { subtype: "get_settings", body: {} }, undefined);
 }
 
-/**
- * Requests that a headless Claude Code answers at any time, whatever it was asked before: their answers tell nothing of its
- * messages and of MCP servers.
- */
+/** Requests whose answers depend neither on messages nor on MCP servers: a helper can answer them at any time. */
 export const STATELESS: readonly string[] = [
   ...[
     "file_suggestions",
@@ -50,8 +44,8 @@ export interface RequestLine {
 }
 
 /**
- * What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. To set others has
- * its place among such questions, and takes no servers of the child's by itself.
+ * Splits requests into those that are sent at once, `initialize` first, and those that wait until MCP servers have
+ * connected. `mcp_set_servers` waits only together with questions about servers.
  */
 export function splitByServers(
   open: ReadonlyMap<string, ControlRequest>,
@@ -70,7 +64,7 @@ export function splitByServers(
   ];
 }
 
-/** A request as it is asked, with what is asked before and after it. */
+/** The lines of a request: a choice of a model stands between two questions about settings. */
 export function requestLines(
   place: string,
   request: ControlRequest,
@@ -83,10 +77,10 @@ export function requestLines(
 }
 
 /**
- * A request as it is asked.
+ * The line of a request.
  *
- * @param place its id there
- * @param agents those that it is told of as it is initialized, if it is told of some
+ * @param place the id that the helper is given
+ * @param agents the agents to pass, if the request is `initialize`
  */
 export function requestLine(
   place: string,
@@ -97,7 +91,7 @@ export function requestLine(
   return { type: "control_request", request_id: place, request: { ...asked, subtype } };
 }
 
-/** What an initialization asks for is among the arguments, and so are plugins: of them is told whether they are there. */
+/** Passes only plugins and agents: everything else that the caller asks for is in the helper's arguments. */
 function initializeBody({ plugins }: JsonObject, agents: JsonObject | undefined): JsonObject {
   return {
     ...(plugins === undefined ? {} : { plugins }),
@@ -105,17 +99,17 @@ function initializeBody({ plugins }: JsonObject, agents: JsonObject | undefined)
   };
 }
 
-/** Whether it is initialized by it. */
+/** Whether a line is an `initialize`. */
 export function isInitialize({ request }: RequestLine): boolean {
   return request.subtype === "initialize";
 }
 
-/** Whether it changes settings, of which the session is told. */
+/** Whether a line changes settings, which the description of the session shows. */
 export function isUpdate({ request }: RequestLine): boolean {
   return request.subtype === UPDATE_SETTINGS;
 }
 
-/** Whether a frame says what the session is like, or is the last one that could have been before it. */
+/** Whether a frame describes the session, or is a result: after that no description comes. */
 export function describesSession(frame: JsonObject | undefined): frame is JsonObject {
   return frame?.["subtype"] === "init" || frame?.["type"] === "result";
 }
@@ -125,7 +119,7 @@ export function commandMessage({ body }: ControlRequest) {
   return { type: "user", message: { role: "user", content: body["prompt"] } };
 }
 
-/** What came of a slash command; only one that asks no model is no failure. */
+/** The outcome of a slash command. It is a failure if the command was sent to the model. */
 export function commandOutcome(
   result: JsonObject,
   { said, clears, title, commands }: {
@@ -155,21 +149,21 @@ export function commandOutcome(
   };
 }
 
-/** The title that a session has got; undefined for a frame that does not tell of one. */
+/** The new title of the session; undefined for other frames. */
 export function newTitle(frame: JsonObject | undefined): string | undefined {
   const { subtype, title } = frame ?? {};
   return subtype === "session_title_changed" && typeof title === "string" ? title : undefined;
 }
 
-/** What is in force, by an answer to `get_settings`. */
+/** The settings in force, from an answer to `get_settings`. */
 export function settingsInForce({ said }: HelperAnswer): JsonObject | undefined {
   const { applied } = "response" in said ? said.response : {};
   return isJsonObject(applied) ? applied : undefined;
 }
 
 /**
- * Takes what was said of a choice of a model, and gives the whole answer to it once nothing is missing: with what was in
- * force before it and after it, which may be told before the choice is (2.1.330).
+ * Collects the three answers that belong to a choice of a model, in any order, and returns the complete one: the choice
+ * with the settings before and after it.
  */
 export function completeChoice(
   parts: Map<string, HelperAnswer>,
@@ -194,7 +188,7 @@ export function completeChoice(
     : choice;
 }
 
-/** The id of the choice to which a part belongs. */
+/** The id of the choice that a part belongs to. */
 export function choicePlace(place: string): string {
   return place.split(" ", 1)[0] ?? "";
 }
@@ -206,23 +200,23 @@ function assistantText({ message }: JsonObject): string {
   return content.map((block) => isJsonObject(block) ? asText(block["text"]) : "").join("");
 }
 
-/** What a frame says beside what every frame with words says. */
+/** The fields of a frame that not every frame with text has. */
 function ownFields(frame: JsonObject): JsonObject {
   const { type: _, message: __, parent_tool_use_id: ___, session_id: ____, ...rest } = frame;
   const { uuid: _____, timestamp: ______, ...fields } = rest;
   return fields;
 }
 
-/** The words of which a line of the wire that says something of what is asked has one. */
+/** Matches lines that can have an answer: other lines are not parsed. */
 const RELEVANT =
   /"(?:control_response|init|result|assistant|session_title_changed|commands_changed)"/u;
 
-/** A text as it stands within one of JSON. */
+/** Escapes a text as inside a JSON string. */
 export function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** A line of the wire; undefined for what is none, and for one that says nothing of what is asked. */
+/** Parses a line; undefined if it is no JSON object or cannot have an answer. */
 export function parseFrame(line: string): JsonObject | undefined {
   if (!RELEVANT.test(line) || isTooDeep(line)) return undefined;
   try {
@@ -233,13 +227,13 @@ export function parseFrame(line: string): JsonObject | undefined {
   }
 }
 
-/** An answer; `place` is the id that its request was given. */
+/** An answer; `place` is the id that the helper was given with the request. */
 export interface HelperAnswer {
   readonly place: string;
   readonly said: Consulted;
 }
 
-/** The answer that a line is; undefined for another one. */
+/** Reads a `control_response`; undefined for other frames. */
 export function parseAnswer({ type, response: told }: JsonObject): HelperAnswer | undefined {
   if (type !== "control_response" || !isJsonObject(told)) return undefined;
   const { subtype, request_id: place, response, error, error_code: errorCode, model } = told;
@@ -256,7 +250,7 @@ export function parseAnswer({ type, response: told }: JsonObject): HelperAnswer 
     };
 }
 
-/** What the caller is told of this program: its own pid, and not how the helper is kept from running hooks. */
+/** Replaces the helper's pid by ours, and hides the setting that switches its hooks off. */
 function adaptResponse(response: JsonObject): JsonObject {
   const { pid, effective, sources } = response;
   return {
@@ -268,7 +262,7 @@ function adaptResponse(response: JsonObject): JsonObject {
   };
 }
 
-/** A list of hooks that are none of the helper's to run: they are on, unless its arguments silence them in the child as well. */
+/** Shows hooks as enabled: they run in the child, unless its arguments disable them there too. */
 function enableHooks({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObject {
   if (!Array.isArray(hooks) || !isJsonObject(policy) || (safeMode ?? bareMode) !== undefined) {
     return {};
@@ -282,7 +276,7 @@ function enableHooks({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObj
   };
 }
 
-/** A source of settings, as far as it is the caller's. */
+/** A source of settings without our own; empty if nothing else is in it. */
 function callerSources(source: unknown): readonly unknown[] {
   if (!isJsonObject(source) || !isJsonObject(source["settings"])) return [source];
   const settings = withoutHookSwitch(source["settings"]);

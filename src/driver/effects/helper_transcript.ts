@@ -8,25 +8,25 @@ import { lineId, straightened } from "../../claude/transcript/entry_order.ts";
 import { projectSlug } from "../../claude/transcript/session_files.ts";
 import { escapeJson } from "./helper_protocol.ts";
 
-/** What was noted in a session: text that is added to a file, by its path below `projects/`. */
+/** Text that a helper has written to the session, and the file below `projects/` to which it is to be added. */
 export interface Note {
   readonly path: string;
   readonly text: string;
 }
 
-/** A session, and the child's config dir, in which it is. */
+/** A session, and the config dir that has its transcript. */
 interface SessionLocation {
   readonly configDir: string;
   readonly sessionId: string;
 }
 
-/** Lines without an id that belong to a session and not to the process that has written them. */
+/** Types of lines without an id that belong to the session, and not only to the process that wrote them. */
 const SESSION_LINE_TYPES = ["last-prompt", "custom-title", "ai-title", "agent-name", "agent-color"];
 
 /** Texts of files below `projects/`, by their paths there. */
 export type PlacedFiles = ReadonlyMap<string, string>;
 
-/** The files of a config dir's own below its `projects/`; what is linked there is another's. */
+/** Reads the files below a config dir's `projects/`; links are left out. */
 export function readProjectFiles(configDir: string): PlacedFiles {
   const files = new Map<string, string>();
   const visit = (folder: string) => {
@@ -43,10 +43,10 @@ export function readProjectFiles(configDir: string): PlacedFiles {
 }
 
 /**
- * What a helper has written below its own `projects/`, with the child's config dir in the place of its own.
+ * Finds what a helper has written below its `projects/`. Paths of its config dir are replaced by those of the child's.
  *
- * @param options.before what was there before
- * @param options.commandsAlone whether only lines count that tell the model of a command
+ * @param options.before the files before the helper started
+ * @param options.commandsAlone whether only the lines of commands count
  */
 export function findNotes(
   { helperDir, configDir, before, commandsAlone = false }: {
@@ -70,7 +70,7 @@ export function findNotes(
   });
 }
 
-/** Lines that a transcript holds by now, and that are to be noted. */
+/** The lines that were added to a transcript and that count. */
 function newLines(
   text: string,
   { before = "", isNoted }: {
@@ -83,7 +83,7 @@ function newLines(
     .map((line) => `${line}\n`).join("");
 }
 
-/** What the model is told of a command with: a caveat, the command, and what it has said. */
+/** Begins the lines by which the model learns of a command: a caveat, the command, its output. */
 const COMMAND_TEXT = /^<(?:local-command-|command-name>)/u;
 
 function isCommandLine(line: string): boolean {
@@ -98,7 +98,7 @@ function isSessionLine(line: string): boolean {
     (lineId(entry) !== undefined || SESSION_LINE_TYPES.includes(asText(lineOf(entry)["type"])));
 }
 
-/** The transcript of a session in a config dir; undefined where there is none. */
+/** Finds the transcript of a session in a config dir. */
 export function findTranscript(configDir: string, sessionId: string): string | undefined {
   return namesIn(`${configDir}/projects`)
     .map((slug) => `${configDir}/projects/${slug}/${sessionId}.jsonl`).find((path) =>
@@ -106,13 +106,13 @@ export function findTranscript(configDir: string, sessionId: string): string | u
     );
 }
 
-/** Adds what was noted in a session to what is there of it in the child's config dir. */
+/** Adds notes to the files of the session in a config dir. */
 export function writeNotes(
   noted: readonly Note[],
   { configDir, sessionId }: SessionLocation,
 ): void {
   for (const { path, text } of noted) {
-    // It is moved where a turn enters a worktree.
+    // Claude Code moves the transcript when a turn enters a worktree.
     const known = path.endsWith(`/${sessionId}.jsonl`)
       ? findTranscript(configDir, sessionId)
       : undefined;
@@ -121,10 +121,10 @@ export function writeNotes(
 }
 
 /**
- * Adds texts of the user to a session, which the model reads at the beginning of the next message.
+ * Adds texts of the user to a session. The model reads them before the next message.
  *
- * When 2.1.330 resumes a session that ends with the user, it adds the answer "No response requested.". A virtual answer
- * keeps it from that, and is not sent to the API.
+ * When 2.1.330 resumes a session that ends with a line of the user, it adds the answer "No response requested.". A
+ * virtual answer prevents that, and is not sent to the API.
  */
 export function appendContext(
   texts: readonly string[],
@@ -153,16 +153,13 @@ export function appendContext(
       usage: { input_tokens: 0, output_tokens: 0 },
     },
   };
-  // Of two ends of a session 2.1.330 goes on from the one that it is told.
+  // If a session has two ends, 2.1.330 resumes from the one that `last-prompt` names.
   const lastPrompt = texts[0]?.slice(0, 200);
   const end = { type: "last-prompt", lastPrompt, leafUuid: answer.uuid, sessionId };
   writeOrAppend(path, [context, answer, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
-/**
- * Adds lines to a transcript, which is made where there is none, or writes another file anew; where something else is,
- * nothing is written.
- */
+/** Appends to a transcript, or replaces another file. Writes nothing if the path is no regular file, such as a link. */
 function writeOrAppend(path: string, text: string): void {
   Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
   if (fileAt(path) !== undefined && !Deno.lstatSync(path).isFile) return;
@@ -172,9 +169,11 @@ function writeOrAppend(path: string, text: string): void {
 }
 
 /**
- * What of some lines goes on with a transcript as it is. Those that follow from one that others have gone on from
- * meanwhile would take the place of what is there: they are left out. Where nothing has been said since, they follow from
- * what Claude Code has noted of the end of its turn: of two ends it would go on from that.
+ * Attaches lines to the end of a transcript.
+ *
+ * The helper's lines follow the line that was last when it started. If the child has written messages since, lines with
+ * a parent would replace them in the session, so they are left out. If the child has written only notes about the end
+ * of its turn, the first line gets the last note as its parent: Claude Code resumes from the later of two ends.
  */
 function attachLines(there: string, added: string): string {
   const [first] = parseEntries(added).filter((entry) => lineId(entry) !== undefined);
@@ -198,11 +197,11 @@ function parseEntries(text: string): readonly Entry[] {
 }
 
 /**
- * Places a copy of a transcript in a config dir, beside links to what is there with it: of one that is not in order,
- * as it should be, and of any if something is to be noted there.
+ * Copies a transcript into a helper's config dir, with links to the files next to it. It is copied only if the helper
+ * writes to it, if a line is to be added, or if its lines are out of order: then the copy is in order.
  *
- * @param options.last a further line of the copy
- * @returns whether something was placed in the place of the child's transcripts
+ * @param options.last a line to add to the copy
+ * @returns whether the helper has a `projects/` folder of its own now
  */
 export function copyTranscript(
   path: string | undefined,
@@ -230,7 +229,7 @@ export function copyTranscript(
   return true;
 }
 
-/** What a transcript holds by now; nothing where it cannot be read, as Claude Code will find. */
+/** Reads a transcript; empty if it cannot be read, which Claude Code reports by itself. */
 function readText(path: string): string {
   try {
     return new TextDecoder().decode(readTranscript(path));

@@ -5,18 +5,17 @@ import { connectUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { WriteQueue } from "../../../ffi/descriptors/write_queue.ts";
 import { LONGEST_SHORT_PROMPT } from "../../sandbox/child/hooks.ts";
 
-/** Where the child is to listen, and what proves to it that we are the ones it waits for. */
+/** Where the child listens, and the secret by which it knows us. */
 export interface RendezvousOptions {
   readonly path: string;
   readonly secret: string;
-  /** The file that tells the hook of a prompt that one may be long; made before the first such prompt is sent. */
+  /** This file tells the UserPromptSubmit hook that prompts may be long. It is made before the first long prompt is sent. */
   readonly longPromptsPath: string;
 }
 
 /**
- * Our end of the child's rendezvous socket, by which `claude agents` hands the user's replies to a Claude Code in the
- * background (2.1.330). One JSON object a line goes in; what comes out tells nothing that hooks and the
- * transcript do not.
+ * Delivers prompts to the child's rendezvous socket, by which `claude agents` sends the user's replies to a Claude Code in
+ * the background (2.1.330). Each line is a JSON object. The child's lines are ignored: hooks and the transcript tell more.
  */
 export class Rendezvous implements Disposable {
   readonly #options: RendezvousOptions;
@@ -30,7 +29,7 @@ export class Rendezvous implements Disposable {
     this.#options = options;
   }
 
-  /** Connects as soon as there is a socket; true only for the call that does. */
+  /** Connects if there is a socket by now; true only for the call that connects. */
   tryConnect(): boolean {
     if (this.#fd !== undefined || this.#gone) return false;
     try {
@@ -43,30 +42,30 @@ export class Rendezvous implements Disposable {
     return true;
   }
 
-  /** Hands a prompt over; 2.1.330 takes it for the text of a turn of its own. */
+  /** Sends a prompt, which starts a turn (2.1.330). */
   send(prompt: string): void {
     if (prompt.length > LONGEST_SHORT_PROMPT && !this.#hasLong) this.markLongPrompts();
     this.#say({ type: "reply", text: prompt, nextTurn: true });
   }
 
-  /** Has the hook of prompts read them by a program from now on, or by its shell where no file can be made. */
+  /** From now on the hook reads prompts by a program, which is faster for long ones. */
   markLongPrompts(): void {
     this.#hasLong = true;
     try {
       Deno.writeFileSync(this.#options.longPromptsPath, new Uint8Array(), { mode: 0o600 });
     } catch {
-      // The shell is slower at long ones, and reads the same.
+      // Without the file the hook's shell reads the prompt, only slower.
     }
   }
 
-  /** What to wait for. */
+  /** The descriptors to poll. */
   get interests(): readonly Interest[] {
     return this.#fd === undefined
       ? []
       : [{ fd: this.#fd, read: true, write: this.#lines.pending > 0 }];
   }
 
-  /** Goes on with what a wait found. */
+  /** Reads and writes after a poll. */
   proceed(ready: readonly Ready[]): void {
     const found = ready.find(({ fd }) => fd === this.#fd);
     if (found === undefined) return;
@@ -100,5 +99,5 @@ export class Rendezvous implements Disposable {
   }
 }
 
-/** What connect(2) says as long as the child has not got so far. */
+/** Errors of connect(2) while the child does not listen yet. */
 const NOT_YET: readonly number[] = [ERRNO.ENOENT, ERRNO.ECONNREFUSED, ERRNO.EAGAIN];
