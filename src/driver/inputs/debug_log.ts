@@ -4,9 +4,9 @@ import { compactText, type Screen } from "../../conversation/terminal/screen.ts"
 import type { ApiFault, ApiRetry } from "../../conversation/control/input.ts";
 
 /**
- * Follows the child's debug log, as `followLines` does; what is in it already is nobody's business.
+ * Follows the child's debug log from its current end on.
  *
- * A caller may have named a pipe: it is not this program that reads from it.
+ * A caller may have named a pipe as the log. This program must not read from that.
  */
 export function followLog(path: string): () => readonly string[] {
   const present = fileAt(path);
@@ -16,39 +16,39 @@ export function followLog(path: string): () => readonly string[] {
 }
 
 /**
- * What Claude Code logs of a request that failed, at the level `error`, and of a stream that broke off, at `warn`
- * (2.1.330). Neither says whether another request follows, nor when.
+ * The log lines of a failed request, at the level `error`, and of a broken stream, at `warn` (2.1.330). Neither tells
+ * whether or when the request is repeated.
  */
 const FAILED_REQUEST = /\bAPI error \(attempt (\d+)\/(\d+)\): (\d{3})?/u;
 const BROKEN_STREAM = "Stream connection error ";
 const RETRIED_STREAM = / retrying streaming \((\d+)\/(\d+)\)/u;
 
-/** How the screen, its white space removed, tells that a request is repeated; the time counts down. */
+/** The notice on the screen, without white space, that a request is repeated; the time counts down. */
 const NOTICE = /[Rr]etryingin((?:\d+[hms])+)·attempt(\d+)\/(\d+)/gu;
 
-/** How long the screen may take to tell of a retry: at least 0.5 s pass until the next request. */
+/** How long the screen may take to show a retry, in milliseconds. The next request follows after 0.5 s at the earliest. */
 const PATIENCE_MS = 2000;
 
 /**
- * Learns that requests to the API fail and are made again.
+ * Finds retries of requests to the API.
  *
- * No hook and no line of the transcript tells. The screen says that there will be another request, which one and
- * when, but of the first ones not why; the debug log says why. So the log gives the sign to look at the screen, and
- * a run without a failing request never looks.
+ * No hook and no transcript line reports them. The screen shows that a request will be repeated, and when; only the
+ * debug log has the reason of the first ones. So a line of the log makes the loop look at the screen, and a run without
+ * a failed request renders none.
  */
 export class RetrySource {
   readonly #newLines: () => readonly string[];
   #fault: { readonly fault: ApiFault; readonly seenAt: number } | undefined;
 
-  /** @param newLines gives the lines of the child's debug log since the last call */
+  /** @param newLines returns the lines of the child's debug log since the last call */
   constructor(newLines: () => readonly string[]) {
     this.#newLines = newLines;
   }
 
   /**
-   * The requests that have failed since the last time.
+   * Returns the requests that have failed since the last call.
    *
-   * @param at milliseconds on a clock that only goes forward
+   * @param at milliseconds on a monotonic clock
    */
   faults(at: number): readonly ApiFault[] {
     const faults = this.#newLines().map(parseFault).filter((fault) => fault !== undefined);
@@ -58,10 +58,10 @@ export class RetrySource {
   }
 
   /**
-   * The retry that the screen has announced since the last time.
+   * Returns the retry that the screen shows for the last failed request.
    *
    * @param options.at milliseconds on the same clock
-   * @param options.look renders the child's screen; called only while a failed request is fresh
+   * @param options.look renders the child's screen; called only within `PATIENCE_MS` of a failed request
    */
   async findRetry(
     { at, look }: { readonly at: number; readonly look: () => Promise<Screen> },
@@ -73,7 +73,7 @@ export class RetrySource {
       this.#fault = undefined;
       return { ...notice, status: fault.status };
     }
-    // It was the last one, or one that is not made again, or a subagent's.
+    // There is no retry: the attempt was the last one, cannot be repeated, or was a subagent's.
     if (at - seenAt > PATIENCE_MS) this.#fault = undefined;
     return undefined;
   }
@@ -95,7 +95,7 @@ function parseFault(line: string): ApiFault | undefined {
   return { attempt: Number(stream[1]), maxRetries: Number(stream[2]), status: null };
 }
 
-/** The last notice on the screen: what the assistant wrote stands above it. */
+/** The last notice on the screen. The assistant's text above it may look like one. */
 function findNotice(screen: Screen): Omit<ApiRetry, "status"> | undefined {
   const found = [...compactText(screen).matchAll(NOTICE)].at(-1);
   if (found === undefined) return undefined;
@@ -107,32 +107,32 @@ function findNotice(screen: Screen): Omit<ApiRetry, "status"> | undefined {
   };
 }
 
-/** A time such as `1m30s`. */
+/** Parses a time such as `1m30s` into milliseconds. */
 function parseDuration(time: string): number {
   const unit: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
   return [...time.matchAll(/(\d+)([hms])/gu)]
     .reduce((sum, [, count, name = ""]) => sum + Number(count) * (unit[name] ?? 0), 0);
 }
 
-/** What a child's debug log tells of its connections to MCP servers. */
+/** The child's connections to MCP servers, from its debug log. */
 interface McpConnections {
-  /** How many it has begun, and how many of them it has done with. */
   readonly begun: number;
+  /** How many have succeeded or failed. */
   readonly done: number;
-  /** What became of those, by the name of the server. */
+  /** The results by the name of the server. */
   readonly settled: Readonly<Record<string, "connected" | "failed">>;
 }
 
 /**
- * Only what a line begins with is looked at: what a server writes to its stderr follows in one line, however long that is.
+ * Matches the beginning of a line only: the stderr of a server follows in a line of any length.
  *
- * That a server's tools are on offer is told by the remark on its channel notifications, some 40 ms after its connection
- * (2.1.330); before 2.1.330 in a session that is resumed only after its SessionStart hooks.
+ * The line about channel notifications comes some 40 ms after the connection, when the server's tools are available
+ * (2.1.330). Older versions write it in a resumed session only after the SessionStart hooks.
  */
 const CONNECTION_LINE =
   /^\S+ \[DEBUG\] MCP server "(.*)": (?:(Starting connection)|(Channel notifications)|Connection failed)/u;
 
-/** Learns from the child's debug log how far it is with its MCP servers: nothing else tells. */
+/** Follows the child's connections to its MCP servers. Only the debug log has them. */
 export class McpSource {
   readonly #newLines: () => readonly string[];
   #begun = 0;
@@ -143,7 +143,7 @@ export class McpSource {
     this.#newLines = followLines(() => logPath);
   }
 
-  /** The connections so far, if there is news of them since the last read. */
+  /** Returns the connections so far, if one has changed since the last call. */
   read(): McpConnections | undefined {
     let news = false;
     for (const line of this.#newLines()) {

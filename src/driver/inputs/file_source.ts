@@ -9,10 +9,10 @@ import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { ChildStatus } from "../../conversation/control/session_state.ts";
 
-/** What the child's hooks tell. */
+/** An input from the child's hooks. */
 export type HookInput = Untimed<Extract<Input, { readonly type: "hook" | "cost" }>>;
 
-/** What the child tells in its files, and what its hooks have told before that. */
+/** An input from the child's files, or from its hooks, which come before them. */
 type FileInput =
   | HookInput
   | Untimed<
@@ -22,25 +22,26 @@ type FileInput =
     >
   >;
 
-/** Where a child writes to. */
+/** The files that a child writes. */
 interface FileSourceOptions {
   readonly configDir: string;
-  /** How long each of the session's transcripts was before the child, by its path below `projects`. */
+  /** The sizes of the session's transcripts before the child's start, by path below `projects/`. */
   readonly resumed: ReadonlyMap<string, number>;
   readonly sessionId: string;
   readonly pid: number;
-  /** Whether anybody wants to hear of subagents, and of everything as it happens; whether it is mirrored. */
+  /** Whether subagents are followed, and files are read as soon as they change. */
   readonly frames: boolean;
+  /** Whether the caller gets a mirror of the transcripts. */
   readonly mirrored: boolean;
-  /** What tells of requests to the API that have failed, if that is to be heard. */
+  /** The source of failed requests to the API, if they are reported. */
   readonly retries: RetrySource | undefined;
-  /** What hooks have told since the last time. */
+  /** Takes the calls of hooks since the last time. */
   readonly hooks: () => Iterable<HookInput>;
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
 }
 
-/** How often files are looked at whose folders are watched, in milliseconds: a watch may be lost. */
+/** How often files in watched folders are read all the same, in milliseconds: a watch may be lost. */
 const RECHECK_MS = 500;
 
 /** Reads what the child writes to files: its status, its transcript, and those of its subagents. */
@@ -52,9 +53,9 @@ export class FileSource implements Disposable {
   readonly #retries: RetrySource | undefined;
   readonly #hooks: () => Iterable<HookInput>;
   readonly #now: () => number;
-  // A user may have few watches, and Claude Code wants one: only what is told as it happens is worth one more.
+  // The system allows each user few watches, and Claude Code needs one. So only runs with frames watch folders.
   readonly #folders: ChildFolders | undefined;
-  /** Whether the folders tell when the child writes, whether they have, and when the files were looked at last. */
+  /** Whether all folders of the child are watched. */
   #isWatched = false;
   #isNews = false;
   #lookedAt = 0;
@@ -70,22 +71,22 @@ export class FileSource implements Disposable {
     this.#now = options.now;
   }
 
-  /** What to wait for. */
+  /** The descriptors to poll. */
   get interests(): readonly Interest[] {
     return this.#folders?.interests ?? [];
   }
 
-  /** The path of the session's transcript; undefined until there is one. */
+  /** Path of the session's transcript; undefined until there is one. */
   get transcript(): string | undefined {
     return this.#transcript.path;
   }
 
-  /** Whether the last read has left lines that were there. */
+  /** Whether the last read has left lines unread. */
   get hasMore(): boolean {
     return this.#transcript.hasMore;
   }
 
-  /** Whether the files are to be looked at; while nobody reads what is said, no more is read than at each tick. */
+  /** Whether the files should be read now. While output is not read, they are read at ticks only. */
   isDue(
     ready: readonly Ready[],
     { isTick, isPaused }: { readonly isTick: boolean; readonly isPaused: boolean },
@@ -95,7 +96,7 @@ export class FileSource implements Disposable {
     return (this.#isNews && !isPaused) || (isTick && (this.#isNews || isLong));
   }
 
-  /** Reads the files. */
+  /** Reads all files. */
   *read(): Generator<FileInput> {
     this.#lookedAt = this.#now();
     this.#isNews = false;
@@ -109,14 +110,14 @@ export class FileSource implements Disposable {
     yield* this.#readTranscript(changed === undefined ? [] : [{ type: "status", ...changed }]);
   }
 
-  /** Reads the transcripts alone, or the first of many lines. */
+  /** Reads the transcripts only. */
   readTranscript(): Iterable<FileInput> {
     return this.#readTranscript([]);
   }
 
   /**
-   * What a hook tells comes before what the child does once the hook has returned: hooks are heard after its files are
-   * read, and told before them.
+   * Hooks are read after the transcripts but come first: the child writes a line only after the hook before it has
+   * returned.
    */
   *#readTranscript(status: readonly FileInput[]): Generator<FileInput> {
     const entries = this.#transcript.read();
@@ -129,14 +130,14 @@ export class FileSource implements Disposable {
     if (entries.length + subagents.length > 0) yield { type: "read" };
   }
 
-  /** What hooks tell, and before that which requests have failed: read after what came of those that followed. */
+  /** The calls of hooks, after the failed requests before them. */
   *readHooks(): Generator<FileInput> {
     const heard = [...this.#hooks()];
     yield* this.faults();
     yield* heard;
   }
 
-  /** Which requests have failed: read after what came of those that followed, and told before it. */
+  /** The failed requests to the API since the last call. */
   *faults(): Generator<FileInput> {
     for (const fault of this.#retries?.faults(this.#now()) ?? []) yield { type: "fault", fault };
   }
@@ -146,15 +147,15 @@ export class FileSource implements Disposable {
   }
 }
 
-/** Hears at once when the child writes its files, instead of looking at them now and then. */
+/** Watches the folders that the child writes to. */
 export class ChildFolders implements Disposable {
   readonly #watch = FolderWatch.open();
   readonly #watched = new Set<string>();
 
   /**
-   * Watches further folders; what was written there before is no news.
+   * Watches further folders from now on.
    *
-   * @returns whether all that are there are watched
+   * @returns whether all that exist are watched
    */
   watch(paths: readonly string[]): boolean {
     const watch = this.#watch;
@@ -167,19 +168,19 @@ export class ChildFolders implements Disposable {
         this.#watched.add(path);
       } catch (error) {
         if (!(error instanceof LibcError)) throw error;
-        // The user may watch as many as the system allows.
+        // The user has no watch left. A folder that does not exist needs none.
         if (error.code !== "ENOENT") isComplete = false;
       }
     }
     return isComplete;
   }
 
-  /** What to wait for. */
+  /** The descriptors to poll. */
   get interests(): readonly Interest[] {
     return this.#watch === undefined ? [] : [{ fd: this.#watch.fd, read: true }];
   }
 
-  /** Whether something has happened in the folders since the last time. */
+  /** Whether a folder has changed since the last call. */
   hasChanged(ready: readonly Ready[]): boolean {
     if (!ready.some(({ fd }) => fd === this.#watch?.fd)) return false;
     if (this.#watch?.readChanges()?.isGone !== false) this.#watched.clear();
@@ -191,24 +192,24 @@ export class ChildFolders implements Disposable {
   }
 }
 
-/** What the child reports of itself in `sessions/<pid>.json`. */
+/** The child's status in `sessions/<pid>.json`. */
 type ReportedStatus = ChildStatus & { readonly version?: string };
 
-/** How old a state is that is the file's last for its time, in milliseconds: the clock of a disk is a coarse one. */
+/** A file that is older than this cannot change any more without a new time of change: disk clocks are coarse. */
 const SETTLED_MS = 1000;
 
 /**
- * Reads the child's status file, which Claude Code rewrites whenever it becomes idle, busy or waits for a choice.
+ * Reads the child's status file. Claude Code rewrites it when it becomes idle, becomes busy, or waits for a choice.
  *
- * The file is named after the pid that Claude Code has for itself. Where `claude` is a wrapper that starts it as another
- * process or in a pid namespace of its own, that is not the pid of the child: then the file that names the session counts.
+ * The file is named after Claude Code's own pid. If `claude` is a wrapper that starts Claude Code as another process or
+ * in a pid namespace, that is not the child's pid. Then the file that names the session counts.
  */
 export class StatusSource {
   readonly #folder: string;
   readonly #sessionId: string;
   #path: string;
   #seen = "";
-  /** The file as it was when it was read last, if it was old enough by then. */
+  /** The version of the file that was read last, if it was older than `SETTLED_MS`. */
   #settled = "";
 
   constructor(
@@ -219,16 +220,16 @@ export class StatusSource {
     this.#path = `${this.#folder}/${options.pid}.json`;
   }
 
-  /** The status, if the file was written since the last read. */
+  /** Returns the status if it has changed since the last call. */
   read(): ReportedStatus | undefined {
     const file = fileAt(this.#path) ?? this.#fileOfSession();
-    // Not there yet, or already removed.
+    // It does not exist yet, or was removed.
     if (file === undefined) return undefined;
     const mtime = file.mtime?.getTime() ?? Infinity;
     const written = `${file.ino} ${file.size} ${mtime}`;
     if (written === this.#settled) return undefined;
     if (Date.now() - mtime > SETTLED_MS) this.#settled = written;
-    // Caught while it is being written it is no JSON: the next read tells.
+    // A file that is being written is no JSON. The next call reads it.
     const { status, waitingFor, updatedAt, version } = readJsonObject(this.#path) ?? {};
     const seen = JSON.stringify([mtime, status, waitingFor, updatedAt]);
     if (seen === this.#seen || typeof status !== "string") return undefined;

@@ -8,33 +8,33 @@ import { ANSWER_SUFFIX, END } from "../../sandbox/folder/folder_layout.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { HookPayload } from "../../conversation/control/input.ts";
 
-/** One call of a hook of ours. */
+/** A call of one of our hooks. */
 export interface HookCall {
-  /** The event's name, or `STATUS_LINE`. */
+  /** The name of the event, or `STATUS_LINE`. */
   readonly event: string;
   readonly payload: HookPayload;
-  /** By what it is answered, if it waits for that. */
+  /** The id to answer it by, if it waits for an answer. */
   readonly id?: string;
-  /** The caller's hook that it stands for, by its place. */
+  /** The index of the caller's hook that it stands for. */
   readonly callback?: number;
-  /** When it ran, in milliseconds since the epoch; absent where the file system does not tell. */
+  /** When it ran, in milliseconds since the epoch; absent if the file system does not tell. */
   readonly ranAt?: number;
 }
 
-/** Most bytes of one read: what a FIFO holds, pipe(7). Whoever floods it keeps nothing else from being heard. */
+/** Most bytes of one read: the capacity of a FIFO, pipe(7). So a flood does not delay other inputs. */
 const MAX_READ = 65536;
-/** Longest line that can be ours: longer ones could not be written in one piece, pipe(7). */
+/** The longest line of our hooks: longer ones are not written atomically, pipe(7). */
 const MAX_LINE = 4096;
-/** Says that an answer stands elsewhere, or that there is none. */
+/** The line that says that the answer is in a file, or that there is none. */
 const NO_LINE = new TextEncoder().encode("\n");
-/** Largest payload, in bytes: it may hold a prompt of 10 MiB in which every character is escaped. */
+/** The largest payload, in bytes: a prompt of 10 MiB in which every character is escaped. */
 const MAX_PAYLOAD = 128_000_000;
 
-/** Reads the FIFO on which hooks announce themselves, and the payloads they left. */
+/** Reads the FIFO on which hooks announce their calls, and the files with their payloads. */
 export class HookSource implements Disposable {
   readonly #fifoPath: string;
   #fd: number;
-  /** Which FIFO that is, in the file system. */
+  /** The inode of the FIFO. */
   #inode: number | null;
   readonly #payloadDir: string;
   readonly #secret: string;
@@ -53,16 +53,16 @@ export class HookSource implements Disposable {
     this.#secret = sandbox.secret;
   }
 
-  /** What is read of: another one once the FIFO had to be made anew. */
+  /** The descriptor to poll. It changes if the FIFO had to be made again. */
   get fd(): number {
     return this.#fd;
   }
 
   /**
-   * Makes the FIFO anew if it is not in its place any more, as where somebody cleans up. A hook that finds none makes a
-   * file there and announces itself in that: what it says is among the calls of the next read.
+   * Makes the FIFO again if it was removed, for example by a cleaner of temporary files. A hook that finds no FIFO makes
+   * a file in its place and writes its line there: the next read returns that call.
    *
-   * @returns whether there is something to be read because of it
+   * @returns whether there may be calls to read
    */
   repairFifo(): boolean {
     const found = this.#inPlace();
@@ -73,7 +73,7 @@ export class HookSource implements Disposable {
         : new Uint8Array();
       if (found !== undefined) Deno.removeSync(this.#fifoPath);
       this.#partial += this.#taken() + new TextDecoder().decode(said);
-      // A hook may have made a file since this looked: the next look reads it.
+      // A hook may have made a file in the meantime: the next call reads it.
       if (!this.#makeFifo()) return true;
       const fd = openFifo(this.#fifoPath);
       this.#partial += this.#taken();
@@ -97,7 +97,7 @@ export class HookSource implements Disposable {
     }
   }
 
-  /** What stands where the FIFO is to be. */
+  /** The file in the place of the FIFO. */
   #inPlace(): Deno.FileInfo | undefined {
     try {
       return Deno.lstatSync(this.#fifoPath);
@@ -106,7 +106,7 @@ export class HookSource implements Disposable {
     }
   }
 
-  /** The calls announced since the last read; lines without the run's secret and unreadable payloads are left out. */
+  /** Returns the calls since the last read. Lines without the run's secret and unreadable payloads are left out. */
   read(): readonly HookCall[] {
     const lines = (this.#partial + this.#taken()).split("\n");
     const partial = lines.pop() ?? "";
@@ -114,7 +114,7 @@ export class HookSource implements Disposable {
     return lines.map((line) => this.#call(line)).filter((call) => call !== undefined);
   }
 
-  /** Whether hooks have something to tell and no place to put it: their folder is full, or gone. */
+  /** Whether calls of hooks were lost, because their folder is full or was removed. */
   get hasLostCalls(): boolean {
     if (this.#unheard) return true;
     try {
@@ -125,7 +125,7 @@ export class HookSource implements Disposable {
     }
   }
 
-  /** Answers a hook that waits for it; one that is gone needs none. */
+  /** Answers a hook that waits. Does nothing if the hook has ended. */
   answer(id: string, reply?: HookPayload): void {
     const text = reply === undefined ? "" : JSON.stringify(reply);
     const bytes = new TextEncoder().encode(`${text}\n`);
@@ -137,13 +137,13 @@ export class HookSource implements Disposable {
       Deno.writeFileSync(`${this.#payloadDir}/${id}${REPLY_SUFFIX}`, bytes, { mode: 0o600 });
       this.#write(id, NO_LINE);
     } catch {
-      // Where its answer has no room, what it is about may not be done.
+      // The hook cannot be given its answer, so it forbids what its event is about.
       this.#unheard = true;
       this.veto(id);
     }
   }
 
-  /** Has a hook that waits forbid what it is about, if its event can be forbidden. */
+  /** Makes a hook that waits forbid what its event is about, if the event can be forbidden. */
   veto(id: string): void {
     this.#write(id, new TextEncoder().encode(`${FORBID}\n`));
   }
@@ -196,7 +196,7 @@ export class HookSource implements Disposable {
     }
   }
 
-  /** Ends the hooks that still wait: their child is gone, or is about to be, and does not always take them with it. */
+  /** Ends the hooks that still wait. The child has ended or is about to end, and hooks can outlive it. */
   [Symbol.dispose](): void {
     closeFd(this.#fd);
     for (const name of namesIn(this.#payloadDir)) {

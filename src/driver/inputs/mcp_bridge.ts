@@ -13,12 +13,12 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 
-/** Most bytes of one read: what a FIFO holds, pipe(7). */
+/** Most bytes of one read: the capacity of a FIFO, pipe(7). */
 const MAX_READ = 65_536;
-/** Most bytes that wait for a child which does not read them: whoever answers without end answers nobody. */
+/** If so many bytes are unread, further messages are dropped. */
 const MOST_UNREAD = 256 * 1024 * 1024;
 
-/** A connection by which MCP is spoken: a message a line. */
+/** A connection for MCP over two FIFOs: a message a line. */
 class Connection implements Disposable {
   readonly #up: number;
   readonly #down: number;
@@ -26,7 +26,7 @@ class Connection implements Disposable {
   readonly #owed = new WriteQueue();
   readonly #buffer = new Uint8Array(MAX_READ);
 
-  /** @param options the paths of the FIFOs that are read and written here */
+  /** @param options the paths of the FIFOs to read from and to write to */
   constructor({ from, to }: { readonly from: string; readonly to: string }) {
     this.#up = openFifo(from);
     this.#down = openFifo(to);
@@ -38,7 +38,7 @@ class Connection implements Disposable {
     return [{ fd: this.#up, read: true }, ...owing];
   }
 
-  /** The messages that have come since the last time; what is no message of JSON-RPC is left out. */
+  /** Reads the messages after a poll. Lines that are no JSON objects are left out. */
   take(ready: readonly Ready[]): readonly JsonObject[] {
     if (ready.some(({ fd, writable }) => fd === this.#down && writable)) {
       this.#owed.flush(this.#down);
@@ -49,7 +49,6 @@ class Connection implements Disposable {
     return this.#lines.push(this.#buffer.subarray(0, count)).flatMap(readMessage);
   }
 
-  /** Says something to whoever is at the other end. */
   send(message: JsonObject): void {
     const line = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
     if (this.#owed.pending + line.length > MOST_UNREAD) return;
@@ -64,14 +63,15 @@ class Connection implements Disposable {
 }
 
 /**
- * The child's connection to an MCP server that this program is, in the caller's name or its own; or to a program behind
- * it, which both may ask: then what the child and the program say to each other is passed on as it is.
+ * The child's connection to an MCP server that this program is, for its caller or for itself; or to a program that is the
+ * server. In that case messages between the child and the program are passed on unchanged, and this program can ask the
+ * server too.
  */
 export class McpBridge implements Disposable {
   readonly server: string;
   readonly #child: Connection;
   readonly #program: Connection | undefined;
-  /** Ids of what the program was asked here. */
+  /** Ids of our own requests to the program. */
   readonly #asked = new Set<unknown>();
 
   constructor({ server, path, isRelayed }: Bridge) {
@@ -92,8 +92,8 @@ export class McpBridge implements Disposable {
   }
 
   /**
-   * What has been said to this program since the last time: by the child, or by the program behind the bridge, of which
-   * it hears its answers, and which tools it has.
+   * Takes the messages to this program after a poll: those of the child, or the program's answers to our own requests
+   * and its lists of tools.
    */
   take(ready: readonly Ready[]): readonly JsonObject[] {
     const program = this.#program;
@@ -107,7 +107,7 @@ export class McpBridge implements Disposable {
     });
   }
 
-  /** Says something to the child, or asks the program behind the bridge. */
+  /** Sends a message to the child, or a request to the program that is the server. */
   send(message: JsonObject): void {
     if (this.#program !== undefined) this.#asked.add(message["id"]);
     (this.#program ?? this.#child).send(message);

@@ -3,22 +3,22 @@ import type { ExchangeWatcher, RelayedRequest } from "../../recording/relay/rela
 import type { RequestOffer, StreamedPart } from "../../conversation/control/input.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** A part of what the API streams for the conversation itself. */
+/** A part of the API's answer to a request of the conversation. */
 export interface RequestPart {
   readonly request: number;
   readonly part: StreamedPart;
 }
 
-/** Hears what the API streams to the child, from the relay between the two. */
+/** Collects what the API streams to the child, by watching the relay between the two. */
 export class StreamSource {
-  /** Called when there is something to take. */
+  /** Called when there are parts to take. */
   onArrival: (() => void) | undefined;
   readonly #sessionId: string;
   readonly #whole: boolean;
   #heard: RequestPart[] = [];
   #requests = 0;
 
-  /** @param options.whole whether it tells all that is streamed, as by default, or only what tells when something came */
+  /** @param options.whole false to collect only the parts that tell when an answer begins and ends */
   constructor(
     { sessionId, whole = true }: { readonly sessionId: string; readonly whole?: boolean },
   ) {
@@ -26,7 +26,7 @@ export class StreamSource {
     this.#whole = whole;
   }
 
-  /** Looks on at a request if it is one of the conversation itself; subagents and other sessions make requests too. */
+  /** Watches a request if it is one of the conversation: subagents and other sessions use the relay too. */
   readonly watch = (request: RelayedRequest): ExchangeWatcher | undefined => {
     if (!isConversationRequest(request, this.#sessionId)) return undefined;
     const text = new TextDecoder().decode(request.body);
@@ -67,7 +67,7 @@ export class StreamSource {
     };
   };
 
-  /** What has been heard since the last time. */
+  /** Takes the parts since the last call. */
   take(): readonly RequestPart[] {
     const heard = this.#heard;
     if (heard.length > 0) this.#heard = [];
@@ -75,14 +75,14 @@ export class StreamSource {
   }
 }
 
-/** Takes the bytes of an answer as they come. */
+/** Decodes the body of an answer as it arrives. */
 interface StreamReader {
   readonly push: (bytes: Uint8Array) => void;
-  /** Nothing more comes. */
+  /** Ends the body, and calls back when everything has been decoded. */
   readonly end: (onEnd: () => void) => void;
 }
 
-/** By their names in HTTP, the encodings that an upstream may use though it is asked for none. */
+/** Content encodings by their names in HTTP. An upstream may use one although the request accepts none. */
 const ENCODINGS: ReadonlyMap<string, CompressionFormat> = new Map([
   ["gzip", "gzip"],
   ["x-gzip", "gzip"],
@@ -90,7 +90,7 @@ const ENCODINGS: ReadonlyMap<string, CompressionFormat> = new Map([
   ["br", "brotli"],
 ]);
 
-/** Undoes an encoding, where that is known how; what does not hold to it is no stream of events. */
+/** Opens a decoder; undefined for unknown encodings. A body that is not encoded as declared is ignored. */
 function openDecoder(
   encoding: string | null,
   take: (bytes: Uint8Array) => void,
@@ -113,8 +113,8 @@ function openDecoder(
 }
 
 /**
- * Whether a request is one of the conversation itself, by the headers of 2.1.330: subagents have an id, 2.1.330
- * says what else a request is for, and a headless helper, which may have a model make a title, names itself.
+ * Whether a request belongs to the conversation, by the headers of 2.1.330: subagents send an agent id, other requests
+ * send a class, and a headless helper, which may ask a model for a title, has another user agent.
  */
 function isConversationRequest(
   { method, path, headers }: RelayedRequest,
@@ -127,12 +127,12 @@ function isConversationRequest(
     [null, "main"].includes(headers.get("x-claude-code-request-class"));
 }
 
-/** Whether Claude Code asks for somebody with a subscription, whose limits the API tells. */
+/** Whether Claude Code is logged in with a subscription. The API sends limits only for those. */
 function usesSubscription({ headers }: RelayedRequest): boolean {
   return hasBeta(headers, "oauth-");
 }
 
-/** What the model is offered, if the request is one that can be understood. */
+/** Reads the tools and the speed that a request offers the model; undefined if the body cannot be parsed. */
 function readOffer({ body, headers }: RelayedRequest): RequestOffer | undefined {
   try {
     const { tools } = JSON.parse(new TextDecoder().decode(body)) as { readonly tools?: unknown };
@@ -149,7 +149,7 @@ function hasBeta(headers: Headers, start: string): boolean {
   return headers.get("anthropic-beta")?.split(",").some((beta) => beta.startsWith(start)) === true;
 }
 
-/** What all headers begin with that are about the limits of a subscription. */
+/** The beginning of all headers about the limits of a subscription. */
 const LIMIT_HEADERS = "anthropic-ratelimit-unified-";
 
 function readLimits(
@@ -166,22 +166,19 @@ function readLimits(
 }
 
 /**
- * Whether a stream is asked for: after one that broke off Claude Code asks once more for the whole answer, of which
- * nothing is told while it comes. Within a text the quotes would not stand like that.
+ * Whether a request asks for a stream. After a broken stream Claude Code asks again without one, and no part of that
+ * answer is reported. Inside a JSON string the quotes would be escaped.
  */
 function isForStream(text: string): boolean {
   return text.includes('"stream":true');
 }
 
-/** With this a compaction asks for its summary, after all of the conversation (2.1.330). */
+/** The beginning of the prompt that asks for the summary of a compaction (2.1.330). */
 const SUMMARY = "Your task is to create a detailed summary of";
 
-/**
- * Whether a request is for the summary of a compaction. Only what it asks in the end says so: its headers, model and
- * tools are those of the conversation.
- */
+/** Whether a request is for the summary of a compaction. Only its last message tells: headers, model and tools are equal. */
 function isForSummary(text: string): boolean {
-  // Conversations are long, and hardly one has these words in it.
+  // Parsing a long conversation takes time, and few contain these words.
   if (!text.includes(SUMMARY)) return false;
   try {
     const { messages } = JSON.parse(text) as { readonly messages?: unknown };
@@ -199,7 +196,7 @@ function textsOf(content: unknown): readonly string[] {
     .filter((text) => typeof text === "string");
 }
 
-/** Events that Claude Code reads: at one of them that is no JSON it gives the answer up, and passes over others. */
+/** Events that Claude Code reads. If one is no JSON, it gives up the answer; other events it ignores. */
 const ANSWER_EVENT = /^(?:message|content_block)_/u;
 
 function parseEvent(data: string): JsonObject | undefined {

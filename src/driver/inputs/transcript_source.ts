@@ -7,15 +7,15 @@ import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { Input, Subagent, Untimed } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 
-/** How much is read at once, in bytes: in between there is time for everything else, and memory is little. */
+/** How many bytes are read at once, so that other inputs are not delayed and little memory is used. */
 const PORTION = 256_000;
 
 /**
- * Tails the session's transcript, which is named after the session: hooks and tools that start a Claude Code of their
- * own put further ones beside it.
+ * Follows the session's transcript. It is found by the session's id: other Claude Codes that hooks and tools start write
+ * transcripts to the same folder.
  *
- * Its folder is that of the working directory, which is another one with `--worktree`, and since 2.1.330 it is moved
- * when the turn enters a worktree or leaves it.
+ * The folder is named after the working directory, which `--worktree` changes. 2.1.330 moves the transcript when a turn
+ * enters or leaves a worktree.
  */
 export class TranscriptSource {
   readonly #projects: string;
@@ -24,7 +24,7 @@ export class TranscriptSource {
   #path: string | undefined;
   #read: LineFollower | undefined;
 
-  /** @param options.resumed transcripts that were there before, by path below `projects/`, and their size */
+  /** @param options.resumed the sizes of transcripts before the child's start, by path below `projects/` */
   constructor(options: {
     readonly configDir: string;
     readonly sessionId: string;
@@ -35,23 +35,23 @@ export class TranscriptSource {
     this.#resumed = options.resumed;
   }
 
-  /** Path of the transcript, as it was found last; `undefined` until the child has written to it. */
+  /** The last known path of the transcript; undefined until the child has written to it. */
   get path(): string | undefined {
     return this.#path;
   }
 
-  /** Looks for the transcript where it is not there any more, or has not been found yet: a file, and no link. */
+  /** Looks for the transcript again if it was moved or not found yet. Links do not count. */
   find(): string | undefined {
     if (this.#path === undefined || sizeOf(this.#path) === undefined) this.#path = this.#find();
     return this.#path;
   }
 
-  /** Whether the last read has left lines that were there. */
+  /** Whether the last read has left lines unread. */
   get hasMore(): boolean {
     return this.#read?.isBehind === true;
   }
 
-  /** The complete lines added since the last read, or the first of many; what is no JSON object is none. */
+  /** Reads complete lines since the last call, at most `PORTION` bytes. Lines that are no JSON objects are left out. */
   read(): readonly Entry[] {
     const { path } = this;
     if (path === undefined) return [];
@@ -59,19 +59,19 @@ export class TranscriptSource {
     return this.#read().map(parseEntry).filter((entry) => entry !== undefined);
   }
 
-  /** A transcript of the session that is new or has grown beyond what was copied in. */
+  /** Finds a transcript of the session that is new, or larger than the one that was copied in. */
   #find(): string | undefined {
     return namesIn(this.#projects).map((slug) => `${this.#projects}/${slug}/${this.#name}`)
       .find((path) => (sizeOf(path) ?? 0) > this.#known(path));
   }
 
-  /** How much of it was copied in. */
+  /** How many bytes were copied in before the child's start. */
   #known(path: string): number {
     return this.#resumed.get(path.slice(this.#projects.length + 1)) ?? 0;
   }
 }
 
-/** The size of a file; a link is none. */
+/** The size of a regular file. */
 function sizeOf(path: string): number | undefined {
   try {
     const { isFile, size } = Deno.lstatSync(path);
@@ -81,21 +81,20 @@ function sizeOf(path: string): number | undefined {
   }
 }
 
-/** Whoever follows a growing file. */
+/** Follows a growing file. */
 interface LineFollower {
-  /** The complete lines that were added since the last call, as far as so much is read at once. */
+  /** Returns the complete lines since the last call, at most as many as are read at once. */
   (): readonly string[];
-  /** Whether the last call has left some. */
+  /** Whether the last call has left lines unread. */
   readonly isBehind: boolean;
 }
 
 /**
- * Follows a growing file: each call gives the complete lines added since the last one, none while there is no such
- * file, or something in its place that cannot be read.
+ * Follows a growing file. A file that does not exist or cannot be read has no lines.
  *
- * @param place says where the file is: it may be moved meanwhile
- * @param options.from the size in bytes of what is not to be read
- * @param options.most how much is read at once, in bytes; all by default
+ * @param place returns the path of the file, which may be moved
+ * @param options.from how many bytes at the beginning are skipped
+ * @param options.most how many bytes are read at once; all by default
  */
 export function followLines(
   place: () => string | undefined,
@@ -124,29 +123,29 @@ export function followLines(
   return Object.defineProperty(read, "isBehind", { get: () => isBehind }) as LineFollower;
 }
 
-/** A line of a subagent's transcript, or what is noted beside it. */
+/** A line of a subagent's transcript, or the note about the subagent. */
 type SubagentInput = Untimed<
   Extract<Input, { readonly type: "subagent" | "subagent-note" }>
 >;
 
-/** Where a session's subagents have their transcripts, after what holds that folder, by the path of the session's own. */
+/** The session's own folder and, in it, the folder of its subagents' transcripts. */
 export function subagentFolders(transcript: string): readonly [string, string] {
   const own = transcript.replace(/\.jsonl$/u, "");
   return [own, `${own}/subagents`];
 }
 
-/** Follows the transcripts of a session's subagents, which lie in a folder beside its own and are moved with it. */
+/** Follows the transcripts of a session's subagents. Their folder is next to the session's transcript and moves with it. */
 export class SubagentSource {
   readonly #projects: string;
   readonly #resumed: ReadonlyMap<string, number>;
   readonly #mirrored: boolean;
-  /** What gives what is new of each, by its id. */
+  /** Returns the new inputs of each subagent, by its id. */
   readonly #followed = new Map<string, () => readonly SubagentInput[]>();
   #dir = "";
 
   /**
-   * @param options.resumed files that were there before, by path below `projects/`, and their size
-   * @param options.mirrored whether it is told what is noted of them
+   * @param options.resumed the sizes of files before the child's start, by path below `projects/`
+   * @param options.mirrored whether notes are reported too
    */
   constructor(options: {
     readonly configDir: string;
@@ -159,7 +158,7 @@ export class SubagentSource {
   }
 
   /**
-   * The complete lines added since the last read, those of one subagent in order and after what is noted of it.
+   * Reads the complete lines since the last call. Those of one subagent are in order, and follow its note.
    *
    * @param transcript the path of the session's own transcript
    */
@@ -172,7 +171,7 @@ export class SubagentSource {
     return [...this.#followed.values()].flatMap((read) => read());
   }
 
-  /** Follows a subagent, unless its note is not there yet, or half written. */
+  /** Follows a subagent, once its note is complete. */
   #follow(agentId: string): void {
     const name = `agent-${agentId}.jsonl`;
     const readNote = () => readJsonObject(`${this.#dir}/agent-${agentId}.meta.json`);
@@ -198,7 +197,7 @@ export class SubagentSource {
   }
 }
 
-/** What a note says of a subagent. */
+/** Reads a subagent from its note. */
 function subagentOf(agentId: string, note: JsonObject): Subagent {
   const { toolUseId, agentType, description, requestShape } = note;
   const isCalled = typeof toolUseId === "string";
@@ -212,8 +211,8 @@ function subagentOf(agentId: string, note: JsonObject): Subagent {
 }
 
 /**
- * Follows a note, which is written anew each time: each call gives it if it says something else than the last time, and
- * one that is known from earlier runs once its subagent is heard again; a half written one is left to the next call.
+ * Follows a note, which Claude Code rewrites. Each call returns it if it has changed, and a note of an earlier run when
+ * its subagent writes again. A half-written note is left to the next call.
  */
 function followNote(
   read: () => JsonObject | undefined,
