@@ -164,8 +164,8 @@ function applyAnswer(step: ControlStep, answered: Answered): void {
   } else if (subtype === SET_MODEL) {
     onModelAnswer(step, answered);
   } else if (asksForServers(request) && (response !== undefined || subtype === SET_SERVERS)) {
-    const told = response ?? {};
-    emitServersAnswer(step, { request, answer: answerOnServers(step.state, { request, told }) });
+    const result = answerOnServers(step.state, { request, helperAnswer: response ?? {} });
+    emitServersAnswer(step, { request, answer: result });
   } else if (subtype === RELOAD_PLUGINS && response !== undefined) {
     onPluginsReloaded(step, request, response);
   } else if (subtype === UPDATE_SETTINGS && response !== undefined) {
@@ -259,8 +259,8 @@ export function unansweredRequests({ consultedRequests }: SessionState): readonl
 }
 
 /**
- * The refusal of a request to read plugins again; undefined for one that the helper answers. What plugins add to the model's
- * context is not kept back for the sake of the API's cache.
+ * The refusal of a request to read plugins again; undefined for one that the helper answers. Nothing is deferred for the
+ * sake of the API's prompt cache.
  */
 export function reloadRefusal(state: SessionState, request: ControlRequest): Effect | undefined {
   const { add_plugins: added, refuse_if_busy: refusesIfBusy } = request.body;
@@ -280,7 +280,7 @@ export function reloadRefusal(state: SessionState, request: ControlRequest): Eff
     : undefined;
 }
 
-/** Reports the plugins that the helper has read. The next child, which reads them again, and later helpers get those that were added. */
+/** Reports the plugins that the helper has read. The next child and later helpers are started with those that were added. */
 function onPluginsReloaded(step: ControlStep, request: ControlRequest, response: JsonObject): void {
   const { mcpServers, commands } = response;
   changeNextChild(step, { plugins: pluginArguments(step.state, request) });

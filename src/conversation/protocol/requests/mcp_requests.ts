@@ -4,7 +4,7 @@ import type { ServerChanges } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 
-/** What comes of a request about MCP servers: an answer, changes that hold from the next message on, or an error. */
+/** The result of a request about MCP servers: an answer, changes that hold from the next message on, or an error. */
 export type ServersAnswer =
   | { readonly response?: JsonObject; readonly changes?: ServerChanges }
   | { readonly error: string };
@@ -48,17 +48,20 @@ export function serversError(
 }
 
 /**
- * What comes of a request about MCP servers.
+ * Returns the result of a request about MCP servers.
  *
- * @param options.told the helper's answer, which does not know the caller's own servers
+ * @param options.helperAnswer what the helper reports, which does not know the caller's own servers
  */
 export function answerOnServers(
   state: SessionState,
-  { request, told }: { readonly request: ControlRequest; readonly told: JsonObject },
+  { request, helperAnswer }: {
+    readonly request: ControlRequest;
+    readonly helperAnswer: JsonObject;
+  },
 ): ServersAnswer {
   const { subtype, body } = request;
-  if (subtype === SET_SERVERS) return setServers(state, request, told);
-  const servers = serversOf(state, told);
+  if (subtype === SET_SERVERS) return setServers(state, request, helperAnswer);
+  const servers = serversOf(state, helperAnswer);
   if (subtype === "mcp_status") return { response: { mcpServers: servers } };
   const { serverName: name, enabled } = body;
   const server = servers.find((each) => each["name"] === name);
@@ -89,20 +92,21 @@ export function reachableServers({ servers }: JsonObject): JsonObject {
 }
 
 /**
- * What comes of `mcp_set_servers`: from the next message on, its servers take the place of those that were set before.
+ * Returns the result of `mcp_set_servers`: from the next message on, its servers replace those that were set before.
  *
- * @param told the helper's answer after it has tried to reach the servers. Those that it has not added are left out
+ * @param helperAnswer what the helper reports after it has tried to reach the servers; those that it has not added are left
+ *   out
  */
 export function setServers(
   state: SessionState,
   { body }: ControlRequest,
-  told: JsonObject = {},
+  helperAnswer: JsonObject = {},
 ): ServersAnswer {
   const { servers } = body;
   if (!isJsonObject(servers) || !Object.values(servers).every(isJsonObject)) {
     return { error: "mcp_set_servers: servers must be an object of config objects" };
   }
-  const { added: reached, errors } = told;
+  const { added: reached, errors } = helperAnswer;
   const tried = Array.isArray(reached) ? Object.keys(reachableServers(body)) : [];
   const unreached = tried.filter((name) => Array.isArray(reached) && !reached.includes(name));
   const before = [...Object.keys(setServersOf(state)), ...ownServersOf(state)];
@@ -121,11 +125,14 @@ export function setServers(
   };
 }
 
-/** All servers as `mcp_status` lists them, after what the caller has changed since the child was started. */
-export function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[] {
+/** Lists all servers as `mcp_status` does, with what the caller has changed since the child was started. */
+export function serversOf(
+  state: SessionState,
+  { mcpServers }: JsonObject,
+): readonly JsonObject[] {
   const { options: { caller }, changes } = state;
   const switched = { ...caller?.switched, ...changes?.switched };
-  const all = Array.isArray(told["mcpServers"]) ? told["mcpServers"].filter(isJsonObject) : [];
+  const all = Array.isArray(mcpServers) ? mcpServers.filter(isJsonObject) : [];
   const dropped = changes?.setServers === undefined ? [] : Object.keys(caller?.setServers ?? {});
   const listed = all.filter(({ name }) => !dropped.includes(asText(name)));
   // A helper that was started with the servers lists them.
@@ -133,20 +140,9 @@ export function serversOf(state: SessionState, told: JsonObject): readonly JsonO
   const added = Object.entries(changes?.setServers ?? {}).flatMap(([name, config]): JsonObject[] =>
     isSdkServer(config) || known.includes(name)
       ? []
-      : [{ ...pendingServer({ name, source: "dynamic" }), config }]
+      : [{ ...pendingServer(name, "dynamic"), config }]
   );
-  const own = ownServersOf(state).map((name): JsonObject => {
-    const { serverInfo, tools, failed } = state.callerServers.get(name) ?? {};
-    return {
-      ...pendingServer({ name, source: "sdk" }),
-      ...(failed ? { status: "failed" } : {}),
-      ...(tools === undefined ? {} : {
-        status: "connected",
-        serverInfo,
-        tools: tools.map(({ name, annotations }) => ({ name, annotations: hintsOf(annotations) })),
-      }),
-    };
-  });
+  const own = ownServersOf(state).map((name) => ownServer(state, name));
   return [...listed, ...added, ...own]
     .map((server) => withSwitch(server, switched[asText(server["name"])]));
 }
@@ -179,14 +175,27 @@ function setServersOf({ options: { caller }, changes }: SessionState): JsonObjec
 }
 
 /** A server that has yet to connect. */
-function pendingServer(
-  { name, source }: { readonly name: string; readonly source: "sdk" | "dynamic" },
-): JsonObject {
+function pendingServer(name: string, source: "sdk" | "dynamic"): JsonObject {
   return {
     name,
     status: "pending",
     ...(source === "sdk" ? { transport: "sdk" } : {}),
-    ...{ scope: "dynamic", source },
+    scope: "dynamic",
+    source,
+  };
+}
+
+/** A server in the caller's own process. */
+function ownServer(state: SessionState, name: string): JsonObject {
+  const { serverInfo, tools, failed } = state.callerServers.get(name) ?? {};
+  return {
+    ...pendingServer(name, "sdk"),
+    ...(failed ? { status: "failed" } : {}),
+    ...(tools === undefined ? {} : {
+      status: "connected",
+      serverInfo,
+      tools: tools.map(({ name, annotations }) => ({ name, annotations: hintsOf(annotations) })),
+    }),
   };
 }
 

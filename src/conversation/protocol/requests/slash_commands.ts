@@ -61,8 +61,8 @@ export function recordCommandAnswer(step: ControlStep, answer: Consulted): void 
 }
 
 /**
- * Outputs of commands about a process that any other process prints, too. All others are about costs, or about a mode that
- * the command has set (2.1.330).
+ * Outputs of commands about their process that any other process prints, too. All their other outputs report costs, or a mode
+ * that the command has set (2.1.330).
  */
 const OF_ANY_PROCESS =
   /^(?:You are currently using your subscription|Fast mode unavailable|Unknown argument)/u;
