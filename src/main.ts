@@ -45,7 +45,7 @@ async function carryOut(command: ParsedArguments, argv: readonly string[]): Prom
     case "version":
     case "completion":
     case "man":
-      print(Deno.stdout, await textOf(command));
+      print(Deno.stdout, await commandText(command));
       return 0;
     case "run":
       return await (await import("./cli/run/run_command.ts")).run(command.request, argv);
@@ -81,7 +81,7 @@ async function carryOut(command: ParsedArguments, argv: readonly string[]): Prom
 }
 
 /** Returns the text that a command prints. */
-async function textOf(
+async function commandText(
   command: Extract<
     ParsedArguments,
     { readonly kind: "help" | "version" | "completion" | "man" }

@@ -87,7 +87,7 @@ export function createInServerFolder<Made>(
 function lockFolder(places: ServerPlaces): Deno.FsFile {
   const { folder, lock } = places;
   for (let tries = 1;; tries++) {
-    makeFolder(places);
+    makeServerFolder(places);
     let file: Deno.FsFile | undefined;
     try {
       const foreign = whyForeign(folder);
@@ -116,7 +116,7 @@ function lockFolder(places: ServerPlaces): Deno.FsFile {
   }
 }
 
-function makeFolder({ folder, runs }: ServerPlaces): void {
+function makeServerFolder({ folder, runs }: ServerPlaces): void {
   try {
     if (runs !== undefined) makeFolderIn(runs, folder.slice(runs.length + 1));
     else Deno.mkdirSync(folder, { mode: 0o700 });
@@ -141,7 +141,7 @@ function removeOwn(isOwn: (path: string) => boolean, path: string): void {
 
 /** @throws {CliError} when the path has something else than a socket, or another user's */
 function isSocket(path: string): boolean {
-  return isOwn(path, ({ isSocket }) => isSocket === true);
+  return isServerFile(path, ({ isSocket }) => isSocket === true);
 }
 
 /**
@@ -173,12 +173,12 @@ function isDeadSocket(path: string): boolean {
 
 /** @throws {CliError} when the path has something else than a token, or another user's */
 function isToken(path: string): boolean {
-  return isOwn(path, ({ isFile }) => isFile && holdsToken(path));
+  return isServerFile(path, ({ isFile }) => isFile && holdsToken(path));
 }
 
 /** @throws {CliError} when the path has something else than a server's lock, or another user's */
 function checkLock(path: string): void {
-  isOwn(path, ({ isFile, size }) => isFile && size === 0);
+  isServerFile(path, ({ isFile, size }) => isFile && size === 0);
 }
 
 /**
@@ -187,7 +187,7 @@ function checkLock(path: string): void {
  * @param isKind whether a server could have created what is there
  * @throws {CliError} when no server could have, or it is another user's
  */
-function isOwn(path: string, isKind: (found: Deno.FileInfo) => boolean): boolean {
+function isServerFile(path: string, isKind: (found: Deno.FileInfo) => boolean): boolean {
   let found: Deno.FileInfo;
   try {
     found = Deno.lstatSync(path);

@@ -60,7 +60,7 @@ interface NamedProfile {
  * @throws {CliError} when it cannot be read, or a line is no profile
  */
 export function readProfiles(path: string): readonly NamedProfile[] {
-  return readText(path).split("\n").flatMap((line, at) => {
+  return readProfileFile(path).split("\n").flatMap((line, at) => {
     if (line.trim() === "") return [];
     const name = `line ${at + 1} of ${path}`;
     return [{ name, profile: parseProfile(line, name) }];
@@ -78,7 +78,7 @@ function parseProfile(line: string, name: string): WarmProfile {
   );
 }
 
-function readText(path: string): string {
+function readProfileFile(path: string): string {
   try {
     const bytes = readRegularFile(path, { limit: MAX_FILE_BYTES });
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

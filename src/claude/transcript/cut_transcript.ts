@@ -27,7 +27,7 @@ export function cutTranscript(
   text: string,
   { upTo, dropsTurn }: { readonly upTo: string; readonly dropsTurn: string | undefined },
 ): CutTranscript {
-  const lines = inOrder(text.split("\n").map(lineOf).filter((line) => line !== undefined), upTo);
+  const lines = inOrder(text.split("\n").map(parseLine).filter((line) => line !== undefined), upTo);
   const chain = lastBranch(lines);
   const at = lines.findIndex(({ value }) => value["uuid"] === upTo);
   if (at < 0 || !chain.has(upTo)) return { kind: "absent" };
@@ -78,7 +78,7 @@ function refused(by: "message" | "turn", reason: string): CutTranscript {
   return { kind: "refused", by, reason };
 }
 
-function lineOf(text: string): Line | undefined {
+function parseLine(text: string): Line | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? { text, value } : undefined;
@@ -107,7 +107,7 @@ function lastBranch(lines: readonly Line[]): ReadonlySet<string> {
   for (const { value } of lines) {
     const { parentUuid, type } = value;
     if (typeof parentUuid !== "string" || !chain.has(parentUuid)) continue;
-    const belongs = isResult(value) || type === "attachment" || type === "system" ||
+    const belongs = isToolResultLine(value) || type === "attachment" || type === "system" ||
       answers.has(messageId(value) ?? "");
     if (belongs) { for (const uuid of uuidOf(value)) chain.add(uuid); }
   }
@@ -130,7 +130,7 @@ function messageId({ message }: JsonObject): string | undefined {
   return isJsonObject(message) ? asString(message["id"]) : undefined;
 }
 
-function isResult(value: JsonObject): boolean {
+function isToolResultLine(value: JsonObject): boolean {
   return value["type"] === "user" && blocksOf(value).some(({ type }) => type === "tool_result");
 }
 
@@ -184,13 +184,13 @@ export function strangerToTurn(lines: readonly JsonObject[], turn: string): stri
   const [first, ...others] = rest;
   if (first === undefined) return undefined;
   if (first["type"] !== "user" || first["uuid"] !== turn) {
-    return `the first of it is ${nameOf(first)}`;
+    return `the first of it is ${lineLabel(first)}`;
   }
   if (first["isMeta"] === true || first["isCompactSummary"] === true || !isOfPerson(first)) {
-    return `${nameOf(first)} is no prompt of the user's`;
+    return `${lineLabel(first)} is no prompt of the user's`;
   }
   const stranger = others.find((line) => !isOfTurn(line));
-  return stranger === undefined ? undefined : `${nameOf(stranger)} is among it`;
+  return stranger === undefined ? undefined : `${lineLabel(stranger)} is among it`;
 }
 
 function isOfTurn(line: JsonObject): boolean {
@@ -204,7 +204,7 @@ function isOfTurn(line: JsonObject): boolean {
     case "user":
       if (line["isCompactSummary"] === true || !isOfPerson(line)) return false;
       if (line["isMeta"] === true) return line["promptSource"] === undefined;
-      return isToolResult(line) || INTERRUPT.test(textOf(line));
+      return isToolResult(line) || INTERRUPT.test(messageText(line));
     default:
       return false;
   }
@@ -229,7 +229,7 @@ function isToolResult({ message }: JsonObject): boolean {
     content.some((block) => isJsonObject(block) && block["type"] === "tool_result");
 }
 
-function textOf({ message }: JsonObject): string {
+function messageText({ message }: JsonObject): string {
   const content = isJsonObject(message) ? message["content"] : undefined;
   if (typeof content === "string") return content;
   const [block, ...more] = Array.isArray(content) ? content : [];
@@ -238,6 +238,6 @@ function textOf({ message }: JsonObject): string {
     : "";
 }
 
-function nameOf({ type, uuid }: JsonObject): string {
+function lineLabel({ type, uuid }: JsonObject): string {
   return `the ${asText(type)} line ${asText(uuid)}`;
 }

@@ -59,7 +59,7 @@ export function renamedBlock<Block extends JsonObject>(block: Block): Block {
 /** Removes the words that mark our reminder as a hook's. `claude -p` reminds without a hook. */
 function asReminder(entry: UserEntry): UserEntry {
   const { content } = entry.message;
-  const text = typeof content === "string" ? content : content.map(textOf).join("");
+  const text = typeof content === "string" ? content : content.map(blockText).join("");
   return text === `${FEEDBACK}${OUTPUT_REMINDER}`
     ? { ...entry, message: { ...entry.message, content: OUTPUT_REMINDER } }
     : entry;
@@ -89,11 +89,11 @@ function asResult(entry: UserEntry): UserEntry {
 
 function plain(content: unknown): unknown {
   return Array.isArray(content) && content.every(isJsonObject)
-    ? content.map(textOf).join("")
+    ? content.map(blockText).join("")
     : content;
 }
 
-function textOf({ text }: JsonObject | ContentBlock): string {
+function blockText({ text }: JsonObject | ContentBlock): string {
   return typeof text === "string" ? text : "";
 }
 

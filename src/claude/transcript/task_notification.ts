@@ -45,7 +45,7 @@ export function parseTaskNotification(text: unknown): TaskNotification | undefin
     outputFile: field("output-file"),
     summary: field("summary"),
     result,
-    usage: usageOf(field),
+    usage: readUsage(field),
   };
 }
 
@@ -58,7 +58,7 @@ export function enqueuedNotification(
     : undefined;
 }
 
-function usageOf(field: (name: string) => string | undefined): TaskNotification["usage"] {
+function readUsage(field: (name: string) => string | undefined): TaskNotification["usage"] {
   const [totalTokens, toolUses, durationMs] = [
     field("subagent_tokens") ?? field("total_tokens"),
     field("tool_uses"),

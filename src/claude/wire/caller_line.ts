@@ -50,14 +50,14 @@ const PRIORITIES = ["now", "next", "later"] as const;
  */
 export function readCallerLine(line: string): CallerLine | undefined {
   if (line.trim() === "") return undefined;
-  if (isTooDeep(line)) return unreadable("it is nested too deeply");
+  if (isTooDeep(line)) return unreadableLine("it is nested too deeply");
   let value: unknown;
   try {
     value = JSON.parse(line.replace(/^\uFEFF/u, ""));
   } catch (error) {
-    return unreadable(`it is no JSON (${(error as Error).message})`);
+    return unreadableLine(`it is no JSON (${(error as Error).message})`);
   }
-  if (value === null) return unreadable("it is null");
+  if (value === null) return unreadableLine("it is null");
   if (!isJsonObject(value)) return undefined;
   switch (value.type) {
     case "user":
@@ -73,7 +73,7 @@ export function readCallerLine(line: string): CallerLine | undefined {
   }
 }
 
-function unreadable(why: string): CallerLine {
+function unreadableLine(why: string): CallerLine {
   return { type: "unreadable", reason: `Cannot read a line of stdin: ${why}` };
 }
 
@@ -91,7 +91,7 @@ function userLine(line: JsonObject): CallerLine {
   const { message, uuid, priority, origin, shouldQuery, client_composed: isLiteral } = line;
   const { role, content } = isJsonObject(message) ? message : {};
   if (role !== "user") {
-    return unreadable(`the role of its message is ${JSON.stringify(role)}, not "user"`);
+    return unreadableLine(`the role of its message is ${JSON.stringify(role)}, not "user"`);
   }
   const knownPriority = PRIORITIES.find((one) => one === priority);
   return {
@@ -107,7 +107,7 @@ function userLine(line: JsonObject): CallerLine {
         obstacle: "the interactive Claude Code does not accept a message with shouldQuery false",
       }
       : {}),
-    ...textOf(content),
+    ...readMessageText(content),
   };
 }
 
@@ -127,7 +127,7 @@ export function messageLine(
     ticket,
     ...(uuid === undefined ? {} : { uuid }),
     ...(priority === undefined ? {} : { priority }),
-    ...textOf(content),
+    ...readMessageText(content),
   };
 }
 
@@ -171,7 +171,7 @@ type MessageText = Pick<
 >;
 
 /** Joins the text blocks of a message with line feeds, without empty blocks, and checks its images. */
-function textOf(content: unknown): MessageText {
+function readMessageText(content: unknown): MessageText {
   if (typeof content === "string") return { text: content || NO_CONTENT };
   if (content === undefined || content === null) return { text: NO_CONTENT };
   if (!Array.isArray(content)) return malformedMessage("its content is neither text nor blocks");
@@ -228,7 +228,7 @@ function isBase64(data: string): boolean {
 /** Parses a control request as `claude -p` 2.1.330: a missing request ends the input, another value is an unknown request. */
 function requestLine(line: JsonObject): CallerLine {
   const { request } = line;
-  if (!request) return unreadable("a control_request has no request");
+  if (!request) return unreadableLine("a control_request has no request");
   const { subtype, ...body } = isJsonObject(request) ? request : {};
   return {
     type: "control",

@@ -60,7 +60,7 @@ function textWriter({ write, stream }: OutputOptions): OutputWriter {
         if (stream !== undefined) live.follow(frame);
         return;
       }
-      const text = textOf(frame);
+      const text = frameText(frame);
       if (text === undefined) {
         live.cut(partialText(frame));
       } else {
@@ -80,7 +80,7 @@ function partialText({ subtype, result }: Frame): string | undefined {
 }
 
 /** Returns the output of a result in the text format; undefined for the subtypes of this program. */
-function textOf(frame: Frame): string | undefined {
+function frameText(frame: Frame): string | undefined {
   if (frame.type !== "result") return undefined;
   switch (frame.subtype) {
     case "success":

@@ -22,7 +22,7 @@ export function shim(options: ShimOptions): number {
     case "install":
       return install(shimPath(options.dir));
     case "remove":
-      return remove(shimPath(options.dir));
+      return removeShim(shimPath(options.dir));
     case "status":
       return status(options.dir);
   }
@@ -62,7 +62,7 @@ function install(path: string): number {
   return 0;
 }
 
-function remove(path: string): number {
+function removeShim(path: string): number {
   if (entryAt(path) === undefined) {
     throw new CliError(`Cannot remove the shim: there is no "${path}"`, {
       suggestion: '"claude-print shim status" says where on PATH there is one',

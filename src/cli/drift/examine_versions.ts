@@ -53,7 +53,7 @@ export function examineByCommand(
   },
 ): Examiner {
   const run = async (binary: string, version: string) => {
-    const code = await runCommand(command, {
+    const code = await runShellCommand(command, {
       // An examined version must not update itself or the installed one.
       env: { DISABLE_AUTOUPDATER: "1", ...env, CLAUDE_BINARY: binary },
       ...{ cwd, signal },
@@ -89,7 +89,7 @@ export function examineByCommand(
  *
  * @throws the reason of the signal, after the command has ended
  */
-async function runCommand(
+async function runShellCommand(
   command: string,
   { env, cwd, signal }: {
     readonly env: Environment;

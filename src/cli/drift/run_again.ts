@@ -215,16 +215,16 @@ async function repeatPrompts(
   };
   if (!isConversation) {
     const args = [...options.args, `--record=${target}`];
-    return endOf(await run(prompts[0] ?? "", { ...options, args }).result);
+    return runEnd(await run(prompts[0] ?? "", { ...options, args }).result);
   }
   await using conversation = record(target, options);
   let end: Pick<RepeatedRun, "exitCode" | "failure"> = { exitCode: 0 };
-  for (const prompt of prompts) end = endOf(await conversation.send(prompt).result);
+  for (const prompt of prompts) end = runEnd(await conversation.send(prompt).result);
   await conversation.close();
   return end;
 }
 
-function endOf({ exitCode, problem }: RunResult): Pick<RepeatedRun, "exitCode" | "failure"> {
+function runEnd({ exitCode, problem }: RunResult): Pick<RepeatedRun, "exitCode" | "failure"> {
   return problem === undefined ? { exitCode } : { exitCode, failure: problem.message };
 }
 

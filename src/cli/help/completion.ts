@@ -22,7 +22,7 @@ function bashCompletion(): string {
     const { action: first } = COMMAND_SHAPES[name];
     return [
       `    ${name})`,
-      `      flags=${shellQuote(flagCompletions(name).flatMap(spellings).join(" "))}`,
+      `      flags=${shellQuote(flagCompletions(name).flatMap(flagNames).join(" "))}`,
       `      first=${shellQuote(first?.choices.join(" ") ?? "")}`,
       `      others=${bashValues(operandCompletions(name).values)}`,
       "      ;;",
@@ -32,7 +32,7 @@ function bashCompletion(): string {
   const flags = [...COMMAND_NAMES.flatMap(flagCompletions), ...RUN_FLAGS];
   const taken = new Map(
     flags.filter(({ value }) => value !== "none").flatMap((one) =>
-      spellings(one).map((spelling) =>
+      flagNames(one).map((spelling) =>
         [spelling, `${one.value} ${bashValues(one.values)}`] as const
       )
     ),
@@ -62,7 +62,7 @@ _claude_print_offer() {
 
 _claude_print() {
   local cur=\${COMP_WORDS[COMP_CWORD]} command='' operands=0 takes='' values='' word i
-  local flags=${shellQuote(RUN_FLAGS.flatMap(spellings).join(" "))} first='' others=anything
+  local flags=${shellQuote(RUN_FLAGS.flatMap(flagNames).join(" "))} first='' others=anything
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
@@ -137,7 +137,7 @@ function fishCompletion(): string {
   });
   const variadic = VARIADIC_FLAGS.map((one) =>
     line(
-      `__claude_print_run && __claude_print_behind ${spellings(one).join(" ")}`,
+      `__claude_print_run && __claude_print_behind ${flagNames(one).join(" ")}`,
       ...fishValues(one.values),
     )
   );
@@ -219,7 +219,7 @@ function zshCompletion(): string {
     return `    ${name})\n      ${zshArguments(specs, { indent: 6 })}\n      ;;`;
   });
   const variadic = VARIADIC_FLAGS.map((one) =>
-    `    ${spellings(one).join(" | ")}) ${zshValues(one.values)} ;;`
+    `    ${flagNames(one).join(" | ")}) ${zshValues(one.values)} ;;`
   );
   const descriptions = COMMAND_NAMES.map((name) =>
     `    ${shellQuote(`${name}:${COMMAND_SHAPES[name].summary.replaceAll(":", "\\:")}`)}`
@@ -281,7 +281,7 @@ function zshArguments(specs: readonly string[], { indent }: { readonly indent: n
 
 /** Formats a flag for `_arguments`. */
 function zshFlag(one: FlagCompletion): string {
-  const names = spellings(one);
+  const names = flagNames(one);
   const exclusion = one.repeatable ? "*" : names.length > 1 ? `(${names.join(" ")})` : "";
   const help = one.help.replaceAll(/[\\[\]]/g, "\\$&");
   const label = one.label.replaceAll(":", "\\:");
@@ -401,6 +401,6 @@ function operandCompletions(
     : { name: operands.name, values: valuesByLabel(operands.placeholder) };
 }
 
-function spellings({ short, long }: FlagCompletion): readonly string[] {
+function flagNames({ short, long }: FlagCompletion): readonly string[] {
   return [...short, ...long];
 }

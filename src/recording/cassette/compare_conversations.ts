@@ -217,7 +217,7 @@ function contentsOf(entry: Entry): readonly StepBody[] {
     }
     case "assistant": {
       const { model, content } = entry.message;
-      return content.map((block) => ({ content: contentOf(printedBlock(block, model)), model }));
+      return content.map((block) => ({ content: stepContent(printedBlock(block, model)), model }));
     }
     case "system":
       return entry.subtype === "compact_boundary" ? [{ content: { kind: "compaction" } }] : [];
@@ -237,7 +237,7 @@ function printedBlock(block: ContentBlock, model: string): ContentBlock {
     : block;
 }
 
-function contentOf({ type, text, thinking, name, input }: ContentBlock): StepContent {
+function stepContent({ type, text, thinking, name, input }: ContentBlock): StepContent {
   switch (type) {
     case "text":
       return { kind: "answer", text };

@@ -60,7 +60,7 @@ export function rebuildTranscript(
       suggestion: `Fork before it, with --at ${at - 1}, or behind both, with --at ${at + 1}`,
     });
   }
-  const text = textOf(entriesUpTo(children, at), sessionId);
+  const text = transcriptText(entriesUpTo(children, at), sessionId);
   const unanswered = children.at(-1)?.unanswered ?? [];
   return {
     text,
@@ -69,9 +69,9 @@ export function rebuildTranscript(
   };
 }
 
-function textOf(entries: readonly Entry[], sessionId: string): string {
+function transcriptText(entries: readonly Entry[], sessionId: string): string {
   return entries.map(lineOf)
-    .filter(isKept)
+    .filter(isKeptLine)
     .map((line) => `${jsonLine("sessionId" in line ? { ...line, sessionId } : line)}\n`)
     .join("");
 }
@@ -97,13 +97,13 @@ function subagentsUpTo(
       { path: `subagents/agent-${id}.meta.json`, text: jsonLine(note) },
       {
         path: `subagents/agent-${id}.jsonl`,
-        text: textOf(own.map(({ entry }) => entry), sessionId),
+        text: transcriptText(own.map(({ entry }) => entry), sessionId),
       },
     ];
   });
 }
 
-function isKept({ type, attachment }: JsonObject): boolean {
+function isKeptLine({ type, attachment }: JsonObject): boolean {
   return KEPT_LINES.includes(type) &&
     !(isJsonObject(attachment) && DROPPED_ATTACHMENTS.includes(attachment.type));
 }

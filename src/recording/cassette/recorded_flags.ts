@@ -36,7 +36,7 @@ interface RecordedFlag {
  */
 export function flagsToRecord(given: readonly string[]): readonly string[] {
   const flags = given.flatMap((text) => readFlag(text) ?? []);
-  const written = flags.map((flag) => isKept(flag) ? flagText(flag) : flag.name);
+  const written = flags.map((flag) => isKeptFlag(flag) ? flagText(flag) : flag.name);
   return [...new Set(written)];
 }
 
@@ -97,7 +97,7 @@ export function flagsForFork(
   const flags = recorded.slice(0, MOST_FLAGS).flatMap((text) => readFlag(text) ?? [])
     .filter(({ name }) => !given.has(name) && !given.has(FILE_FLAGS[name] ?? ""));
   const isTaken = (flag: RecordedFlag) =>
-    isKept(flag) && !(PROMPT_FLAGS.has(flag.name) && blanked.includes("prompts"));
+    isKeptFlag(flag) && !(PROMPT_FLAGS.has(flag.name) && blanked.includes("prompts"));
   return {
     taken: flags.filter(isTaken).map(flagText),
     dropped: [...new Set(flags.filter((flag) => !isTaken(flag)).map(({ name }) => name))],
@@ -123,7 +123,7 @@ const SWITCHES: ReadonlySet<string> = new Set([
   "--safe-mode",
 ]);
 
-function isKept({ name, value }: RecordedFlag): boolean {
+function isKeptFlag({ name, value }: RecordedFlag): boolean {
   if (name === "--permission-mode") return value !== undefined && NARROW_MODES.has(value);
   return KEPT.has(name) && SWITCHES.has(name) === (value === undefined);
 }

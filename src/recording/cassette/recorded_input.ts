@@ -49,23 +49,23 @@ export function toRecordedInput(
 export function fromRecordedInput(recorded: RecordedInput, at: number): Input {
   switch (recorded.type) {
     case "earlier":
-      return { at, type: recorded.type, entries: recorded.lines.map(entryOf) };
+      return { at, type: recorded.type, entries: recorded.lines.map(parseEntry) };
     case "transcript":
       return {
         at,
         type: recorded.type,
-        entry: "line" in recorded ? entryOf(recorded.line) : entryFromSummary(recorded.entry),
+        entry: "line" in recorded ? parseEntry(recorded.line) : entryFromSummary(recorded.entry),
       };
     case "subagent": {
       const { subagent, line } = recorded;
-      return { at, type: recorded.type, line: { subagent, entry: entryOf(line) } };
+      return { at, type: recorded.type, line: { subagent, entry: parseEntry(line) } };
     }
     default:
       return { ...recorded, at };
   }
 }
 
-function entryOf(line: JsonObject): Entry {
+function parseEntry(line: JsonObject): Entry {
   return readEntry(line) ?? { type: "other", line };
 }
 

@@ -101,7 +101,7 @@ function entriesOf(
   let turn = 0;
   for (const entry of parentsFirst(arrivals.map(({ entry }) => entry))) {
     if (isPrompt(entry)) {
-      const at = prompts.findIndex(({ text }) => text === textOf(entry));
+      const at = prompts.findIndex(({ text }) => text === userText(entry));
       const [own] = at === -1 ? [] : prompts.splice(at, 1);
       turn = Math.max(turn, own?.turn ?? completed.get(lineId(entry) ?? entry) ?? 0);
     }
@@ -112,7 +112,7 @@ function entriesOf(
   return entries;
 }
 
-function textOf({ message: { content } }: UserEntry): string {
+function userText({ message: { content } }: UserEntry): string {
   return typeof content === "string"
     ? content
     : content.map((block) => block.type === "text" ? asText(block.text) : "").join("");

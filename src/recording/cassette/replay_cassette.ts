@@ -109,18 +109,20 @@ export function compareFrames(
     if (place === undefined) continue;
     const { path, before, after } = place;
     return [
-      `Frame ${index + 1} (${nameOf(frame)}): the recorded run printed ${shown(before)}${
+      `Frame ${index + 1} (${frameLabel(frame)}): the recorded run printed ${shortJson(before)}${
         path === "" ? "" : ` as ${path}`
-      }, and this one prints ${shown(after)}`,
+      }, and this one prints ${shortJson(after)}`,
     ];
   }
   const [missing, more] = [recorded[now.length], now[recorded.length]];
   if (missing !== undefined) {
-    return [`The recorded run printed frame ${now.length + 1} (${nameOf(missing)}), this one not`];
+    return [
+      `The recorded run printed frame ${now.length + 1} (${frameLabel(missing)}), this one not`,
+    ];
   }
   return more === undefined
     ? []
-    : [`This one prints frame ${recorded.length + 1} (${nameOf(more)}), the recorded run not`];
+    : [`This one prints frame ${recorded.length + 1} (${frameLabel(more)}), the recorded run not`];
 }
 
 interface Difference {
@@ -148,14 +150,14 @@ function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-function nameOf({ type, subtype }: AnyFrame): string {
+function frameLabel({ type, subtype }: AnyFrame): string {
   return subtype === undefined ? type : `${type}/${asText(subtype)}`;
 }
 
 /** Most characters of a value in a sentence. */
 const MAX_SHOWN = 80;
 
-function shown(value: unknown): string {
+function shortJson(value: unknown): string {
   const text = value === undefined ? "nothing" : JSON.stringify(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

@@ -10,7 +10,7 @@ import { readEntry } from "../../claude/transcript/entry.ts";
 import { isBlank, type Screen } from "../../conversation/terminal/screen.ts";
 import type { Drift, DriftCheck } from "./findings.ts";
 import {
-  kindOf,
+  frameName,
   type Piece,
   pieceOfHook,
   piecesOfAnswer,
@@ -266,7 +266,7 @@ export function checkFrame(frame: JsonObject): readonly Drift[] {
   const issue = schema?.safeParse(frame).error?.issues[0];
   if (issue === undefined) return [];
   const what = `${issue.path.map(String).join(".")}: ${issue.message}`;
-  return [{ check: "frame rejected", where: `frame ${kindOf(frame)}`, what }];
+  return [{ check: "frame rejected", where: `frame ${frameName(frame)}`, what }];
 }
 
 /** How long an unknown dialog has to stay on the screen. A run waits as long for a known one. */

@@ -36,7 +36,7 @@ export function piecesOfAnswer(answer: JsonObject): readonly Piece[] {
 /** Returns a frame and the objects in it. */
 export function piecesOfFrame(frame: JsonObject): readonly Piece[] {
   const { type } = frame;
-  const kind = kindOf(frame);
+  const kind = frameName(frame);
   const parts: Piece[] = [{ sort: "frame", name: kind, fields: Object.keys(frame) }];
   if (type === "assistant" || type === "user") parts.push(...piecesOfMessage(type, frame.message));
   if (type === "stream_event") parts.push(...piecesOfEvent(frame.event));
@@ -67,18 +67,18 @@ export function piecesOfFrame(frame: JsonObject): readonly Piece[] {
 }
 
 /** Returns the name of a frame: its type and subtype, or the subtype of its request. */
-export function kindOf(frame: JsonObject): string {
+export function frameName(frame: JsonObject): string {
   const { type, subtype, request } = frame;
-  if (type === "control_request" && isJsonObject(request)) return named(type, request.subtype);
-  return named(type, subtype);
+  if (type === "control_request" && isJsonObject(request)) return joinNames(type, request.subtype);
+  return joinNames(type, subtype);
 }
 
 /** Returns a transcript line and the objects in it. */
 export function piecesOfLine(line: JsonObject): readonly Piece[] {
   const { type, subtype, attachment } = line;
   const name = type === "attachment" && isJsonObject(attachment)
-    ? named(type, attachment.type)
-    : named(type, subtype);
+    ? joinNames(type, attachment.type)
+    : joinNames(type, subtype);
   const pieces: Piece[] = [{ sort: "line", name, fields: Object.keys(line) }];
   if (type === "attachment") pieces.push(...partOf(name, attachment));
   if (type === "assistant" || type === "user") pieces.push(...piecesOfMessage(type, line.message));
@@ -96,7 +96,7 @@ export function piecesOfEvent(event: unknown): readonly Piece[] {
   const isDelta = type === "content_block_delta" && isJsonObject(delta);
   const pieces: Piece[] = [{
     sort: "event",
-    name: isDelta ? named(type, delta.type) : named(type, undefined),
+    name: isDelta ? joinNames(type, delta.type) : joinNames(type, undefined),
     fields: Object.keys(event),
   }];
   if (isJsonObject(block)) pieces.push(...piecesOfBlock(block));
@@ -116,7 +116,7 @@ function piecesOfBlock(block: JsonObject, depth = 0): readonly Piece[] {
   const { type, content } = block;
   const inner = depth < DEEPEST ? jsonObjects(content) : [];
   return [
-    { sort: "block", name: named(type, undefined), fields: Object.keys(block) },
+    { sort: "block", name: joinNames(type, undefined), fields: Object.keys(block) },
     ...inner.flatMap((each) => piecesOfBlock(each, depth + 1)),
   ];
 }
@@ -125,7 +125,7 @@ function partOf(name: string, value: unknown): readonly Piece[] {
   return isJsonObject(value) ? [{ sort: "part", name, fields: Object.keys(value) }] : [];
 }
 
-function named(type: unknown, subtype: unknown): string {
+function joinNames(type: unknown, subtype: unknown): string {
   const name = typeof type === "string" ? type : "?";
   return typeof subtype === "string" ? `${name}/${subtype}` : name;
 }

@@ -2,7 +2,7 @@ import type { Cassette, CastReader } from "../cassette/cassette_format.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import type { Drift } from "./findings.ts";
-import { kindOf } from "./pieces.ts";
+import { frameName } from "./pieces.ts";
 
 /** The prompts of a recorded run, to be sent again. */
 export interface RecordedPrompts {
@@ -93,7 +93,9 @@ function callerPrompts(lines: readonly string[]): Prompts {
     if (type === "control_request" && isJsonObject(request) && request.subtype === "initialize") {
       continue;
     }
-    const text = type === "user" && isJsonObject(message) ? textOf(message.content) : undefined;
+    const text = type === "user" && isJsonObject(message)
+      ? contentText(message.content)
+      : undefined;
     if (text === undefined) return { why: `its caller sent more than texts: ${kindIn(sent)}` };
     prompts.push(text);
   }
@@ -107,7 +109,7 @@ function kindIn({ type, request }: JsonObject): string {
     : kind;
 }
 
-function textOf(content: unknown): string | undefined {
+function contentText(content: unknown): string | undefined {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return undefined;
   const texts = content.map((block) =>
@@ -268,7 +270,7 @@ function compareResults(
 }
 
 function kindsOf(frames: readonly JsonObject[]): ReadonlySet<string> {
-  const kinds = frames.filter((frame) => !isResult(frame)).map(kindOf);
+  const kinds = frames.filter((frame) => !isResult(frame)).map(frameName);
   return new Set(kinds.filter((kind) => !VARIABLE_FRAMES.some((pattern) => pattern.test(kind))));
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Drift } from "./findings.ts";
 import { type KnownClaude, shapeKey } from "./known_shapes.ts";
-import { kindOf } from "./pieces.ts";
+import { frameName } from "./pieces.ts";
 
 /** The type of everything that Claude Code prints, and the part of it that older SDKs declare. */
 const ROOTS = ["StdoutMessage", "SDKMessage"];
@@ -43,7 +43,7 @@ export function createDeclarationCheck(
   const questions = declarations.objects(QUESTIONS);
   const events = new Set(declarations.list("HOOK_EVENTS"));
   return (frame) => {
-    const kind = kindOf(frame);
+    const kind = frameName(frame);
     if (OWN_FRAMES.includes(kind)) return [];
     const where = `frame ${kind}`;
     const ever = known.shapes.get(shapeKey({ sort: "frame", name: kind }))?.ever ?? new Set();

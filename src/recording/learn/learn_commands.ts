@@ -210,7 +210,7 @@ async function classifyCommands(
         const name = names[index++];
         // On a busy machine, a listed command may reach the hook for texts.
         const isListed = hook === "text" && name !== undefined && listed.has(name);
-        const kind = isListed ? "prompt" : kindOf(hook, frame["result"]);
+        const kind = isListed ? "prompt" : commandKind(hook, frame["result"]);
         if (kind !== undefined && name !== undefined) kinds.set(name, kind);
         hook = undefined;
         if (index < names.length) send(message(`/${names[index]}`));
@@ -235,7 +235,7 @@ function listedNames({ response }: JsonObject): readonly string[] {
     .filter((name) => typeof name === "string");
 }
 
-function kindOf(hook: unknown, result: unknown): Kind | undefined {
+function commandKind(hook: unknown, result: unknown): Kind | undefined {
   if (hook === "prompt") return "prompt";
   if (hook === "text") return undefined;
   return typeof result === "string" && result.includes(UNAVAILABLE) ? "unavailable" : "local";

@@ -66,11 +66,11 @@ const NOT_CONSTANT = [
 export function constantsOf(
   runs: readonly Pick<PrintRun, "frames">[],
 ): VersionProfile["constants"] {
-  const kinds = runs.map(({ frames }) => new Set(frames.map((frame) => kindOf(frame))));
+  const kinds = runs.map(({ frames }) => new Set(frames.map((frame) => frameKind(frame))));
   const common = [...kinds[0] ?? []].filter((kind) => kinds.every((each) => each.has(kind)));
   const constants: VersionProfile["constants"] = {};
   for (const kind of common.toSorted()) {
-    const frames = runs.flatMap((run) => run.frames).filter((frame) => kindOf(frame) === kind);
+    const frames = runs.flatMap((run) => run.frames).filter((frame) => frameKind(frame) === kind);
     const [first = {}] = frames;
     for (const [key, value] of Object.entries(first)) {
       if (NOT_CONSTANT.includes(key) || isJsonObject(value)) continue;
@@ -133,7 +133,7 @@ const PASSED_ON = [
  * The kind of a frame: its type and subtype, or the type of its content if the keys depend on it: `system/init`,
  * `assistant`, `result/success`, `stream_event/message_start`, `control_request/can_use_tool`.
  */
-export function kindOf({ type, subtype, request, response, event }: JsonObject): string {
+export function frameKind({ type, subtype, request, response, event }: JsonObject): string {
   const inner = type === "control_request"
     ? fieldOf(request, "subtype")
     : type === "control_response"
@@ -163,7 +163,7 @@ export class FrameKeys {
    * of its answer
    */
   add(frame: JsonObject, asked?: string): void {
-    this.#addObject(frame, kindOf(frame), "");
+    this.#addObject(frame, frameKind(frame), "");
     const answer = fieldOf(frame["response"], "response");
     if (asked !== undefined && isJsonObject(answer)) {
       this.#addOrder(`control_response/${asked}`, answer);

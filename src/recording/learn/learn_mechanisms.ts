@@ -165,10 +165,10 @@ function statusOf(scene: Scene, { pid }: Interactive): string | undefined {
 
 /** The JSON objects in a file, one a line. */
 function objectsIn(path: string): readonly JsonObject[] {
-  return textOf(path).split("\n").map(parseJsonObject).filter((each) => each !== undefined);
+  return readTextIfThere(path).split("\n").map(parseJsonObject).filter((each) => each !== undefined);
 }
 
-function textOf(path: string): string {
+function readTextIfThere(path: string): string {
   try {
     return Deno.readTextFileSync(path);
   } catch {

@@ -55,7 +55,7 @@ export async function learnSettings(subject: Subject): Promise<Pick<VersionProfi
       for (const { document, path: named, message } of await askForFaults(subject, documents)) {
         const path = canonicalPath(named, found);
         const kind = probes[document]?.[0] ?? "";
-        if (containers.includes(parentOf(path))) {
+        if (containers.includes(parentSetting(path))) {
           const known = faults.get(path) ?? new Map();
           faults.set(path, known.set(kind, message.replace(/, but received .*$/u, "")));
         } else if (kind === "object") required.add(path);
@@ -66,7 +66,7 @@ export async function learnSettings(subject: Subject): Promise<Pick<VersionProfi
       const isKnown = level < WIDE_LEVELS || !expectation.startsWith("Invalid input");
       if (isKnown) found.set(path, expectation);
     }
-    containers = [...faults.keys()].filter((path) => isContainer(found.get(path) ?? ""));
+    containers = [...faults.keys()].filter((path) => expectsContainer(found.get(path) ?? ""));
   }
   const byExpectation = Map.groupBy(
     [...found].toSorted(([one], [other]) => one < other ? -1 : 1),
@@ -87,7 +87,7 @@ export function settingNames(program: ProgramText): readonly string[] {
   return [...new Set(names)].filter((name) => !NO_KEY.test(name)).toSorted();
 }
 
-function isContainer(expectation: string): boolean {
+function expectsContainer(expectation: string): boolean {
   return /^Expected (?:object|record|array)\b|\(also .*\bobject\b/u.test(expectation);
 }
 
@@ -132,7 +132,7 @@ function canonicalPath(path: string, found: ReadonlyMap<string, string>): string
   }, "");
 }
 
-function parentOf(path: string): string {
+function parentSetting(path: string): string {
   return path.endsWith("[]")
     ? path.slice(0, -2)
     : path.slice(0, Math.max(0, path.lastIndexOf(".")));

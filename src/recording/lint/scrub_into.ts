@@ -148,8 +148,8 @@ function openEmptyFolder(folder: string, flag: string): EmptyFolder {
       isDone = true;
     },
     [Symbol.dispose]: () => {
-      remove(unfinished, { recursive: true });
-      if (!isDone && !isThere) remove(folder, { recursive: false });
+      tryRemoveFolder(unfinished, { recursive: true });
+      if (!isDone && !isThere) tryRemoveFolder(folder, { recursive: false });
     },
   };
 }
@@ -171,7 +171,7 @@ function isEmpty(
   throw new CliError(`${failed}: there is something in it`, { suggestion });
 }
 
-function remove(folder: string, options: Deno.RemoveOptions): void {
+function tryRemoveFolder(folder: string, options: Deno.RemoveOptions): void {
   try {
     Deno.removeSync(folder, options);
   } catch {

@@ -182,7 +182,7 @@ class SharedParts {
   }
 
   #define(drawn: string): string {
-    const id = `r${nameOf(this.#rowIds.size)}`;
+    const id = `r${lettersOf(this.#rowIds.size)}`;
     this.#rowIds.set(drawn, id);
     this.#size += drawn.length;
     if (this.#size > MOST_CHARACTERS) {
@@ -197,7 +197,7 @@ class SharedParts {
   #classOf(style: TextStyle, use: "text" | "fill" | "line"): string {
     const rule = styleRule(style, use);
     if (rule === "") return "";
-    const name = this.classes.get(rule) ?? nameOf(this.classes.size);
+    const name = this.classes.get(rule) ?? lettersOf(this.classes.size);
     this.classes.set(rule, name);
     return ` class="${name}"`;
   }
@@ -233,9 +233,9 @@ function styles(
 }
 
 /** a, b, … z, ba, … for the names of classes and rows. */
-function nameOf(index: number): string {
+function lettersOf(index: number): string {
   const letter = String.fromCharCode(97 + index % 26);
-  return index < 26 ? letter : nameOf(Math.floor(index / 26) - 1) + letter;
+  return index < 26 ? letter : lettersOf(Math.floor(index / 26) - 1) + letter;
 }
 
 /** The position of a frame. The frames stand next to each other, and the animation moves them past a window. */

@@ -226,11 +226,11 @@ function drawnGlyph(character: string): DrawnGlyph | undefined {
   if (lines !== undefined) return { kind: "lines", to: lines, round: false };
   const round = ROUND[character];
   if (round !== undefined) return { kind: "lines", to: round, round: true };
-  const blocks = blocksOf(character);
+  const blocks = blockElements(character);
   return blocks === undefined ? undefined : { kind: "blocks", blocks };
 }
 
-function blocksOf(character: string): readonly Block[] | undefined {
+function blockElements(character: string): readonly Block[] | undefined {
   const quadrants = QUADRANTS[character];
   if (quadrants !== undefined) {
     return [...quadrants].map((quadrant) => QUADRANT_BLOCKS[quadrant] as Block);

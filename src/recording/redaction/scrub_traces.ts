@@ -151,7 +151,7 @@ export function fillSameLength(known: KnownTraces): Fill {
     if (kind !== "path") {
       return text === projectSlug(NEUTRAL_TRACES.project) ? text : blankText(text);
     }
-    const project = projects.find((path) => isBelow(text, path));
+    const project = projects.find((path) => isPathBelow(text, path));
     const rest = project === undefined ? "" : text.slice(project.length);
     const path = project === undefined ? text : project;
     return project === NEUTRAL_TRACES.project ? text : blankPath(path) + rest;
@@ -183,14 +183,14 @@ export function fillNeutral(known: KnownTraces): Fill {
     return blankText(text);
   };
   const fillPath = (text: string): string => {
-    const project = projects.find((path) => isBelow(text, path));
+    const project = projects.find((path) => isPathBelow(text, path));
     if (project !== undefined) {
       const neutral = project.startsWith("~")
         ? NEUTRAL_TRACES.project.replace(NEUTRAL_TRACES.home, "~")
         : NEUTRAL_TRACES.project;
       return neutral + text.slice(project.length);
     }
-    const home = homes.find((path) => isBelow(text, path)) ??
+    const home = homes.find((path) => isPathBelow(text, path)) ??
       /^\/(?:root|(?:home|Users)\/[^/]+)(?=$|\/)/u.exec(text)?.[0];
     if (home === undefined) return blankPath(text, fillSlug);
     return NEUTRAL_TRACES.home + blankNames(text.slice(home.length), fillSlug);
@@ -219,7 +219,7 @@ function longestFirst(paths: readonly string[]): readonly string[] {
   return paths.toSorted((one, other) => other.length - one.length);
 }
 
-function isBelow(path: string, folder: string): boolean {
+function isPathBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 

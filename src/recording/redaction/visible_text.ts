@@ -37,12 +37,12 @@ export function escapeInvisible(
 ): string {
   return text.replace(
     invisibleCharacters(),
-    (character) => keep.includes(character) ? character : nameOf(character),
+    (character) => keep.includes(character) ? character : escapeCharacter(character),
   )
     .replace(MARKS, (_, kept: string, more: string) => `${kept}<${Array.from(more).length} marks>`);
 }
 
-function nameOf(character: string): string {
+function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) as number;
   return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
 }

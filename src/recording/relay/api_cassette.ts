@@ -111,7 +111,7 @@ const NO_RETRY = { "x-should-retry": "false" };
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const { folder, record } = options;
   if (record !== undefined) {
-    makeFolder(folder);
+    makeExchangeFolder(folder);
     removeStaleTempFiles(folder);
   } else if (fileAt(folder) === undefined) {
     throw new CliError(`Cannot play ${folder}: there is no such folder`, {
@@ -341,7 +341,7 @@ class ApiCassette {
 }
 
 /** Creates the folder of a cassette that is recorded, so that it exists even if no request comes. */
-function makeFolder(folder: string): void {
+function makeExchangeFolder(folder: string): void {
   try {
     Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch {

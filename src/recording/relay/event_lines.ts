@@ -202,7 +202,7 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
     }
     queue.add(changed(scrubEventLine(line, { scrub })));
   };
-  const lines = createLineSplitter(addLine);
+  const lines = createEventLineSplitter(addLine);
   return {
     push: lines.push,
     end: () => {
@@ -213,7 +213,7 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
 }
 
 /** @param take receives each line with its line end: a line feed, a carriage return, or both */
-function createLineSplitter(take: (line: Bytes) => void): ByteSink {
+function createEventLineSplitter(take: (line: Bytes) => void): ByteSink {
   let incomplete: Bytes[] = [];
   return {
     push: (bytes) => {

@@ -104,7 +104,7 @@ function encodeFile(
   write: (file: ReturnType<typeof fileOf>) => string,
 ): string {
   try {
-    return write(fileOf(exchange, contentOf));
+    return write(fileOf(exchange, encodeContent));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return write(fileOf(exchange, pieceOf));
@@ -142,7 +142,7 @@ function chunkOf({ ms, bytes }: Chunk): { readonly ms: number; readonly body: Co
  * @throws {CliError} for anything else
  */
 export function parseExchange(text: string, path: string): Exchange {
-  return exchangeOf(jsonIn(text, path), path);
+  return exchangeOf(parseJsonOrThrow(text, path), path);
 }
 
 /**
@@ -156,9 +156,9 @@ export function parseUnfinished(text: string, path: string): Exchange | undefine
   // A last line without a line end is incomplete.
   const [head, ...chunks] = text.split("\n").slice(0, -1);
   if (head === undefined) return undefined;
-  const value = jsonIn(head, path);
+  const value = parseJsonOrThrow(head, path);
   const { response } = (value ?? {}) as { readonly response?: object };
-  const lines = chunks.map((line) => jsonIn(line, path));
+  const lines = chunks.map((line) => parseJsonOrThrow(line, path));
   return exchangeOf(
     { ...Object(value), response: { ...response, chunks: lines, whole: false } },
     path,
@@ -211,7 +211,7 @@ function exchangeOf(value: unknown, path: string): Exchange {
   };
 }
 
-function jsonIn(text: string, path: string): unknown {
+function parseJsonOrThrow(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -247,7 +247,7 @@ function brokenExchange(
 
 const encoder = new TextEncoder();
 
-function contentOf(bytes: Bytes): Content {
+function encodeContent(bytes: Bytes): Content {
   const content = pieceOf(bytes);
   if (!("text" in content)) return content;
   try {

@@ -187,7 +187,7 @@ export class ExchangeFinder {
       conversation,
       status,
       whole,
-      target: targetOf(request),
+      target: methodAndPath(request),
       key: this.#keyIn(conversation, request),
       beginning: this.#beginning(request),
     };
@@ -236,7 +236,7 @@ export class ExchangeFinder {
     // With `sequence` the bodies do not matter: this conversation is longer than the recorded one.
     if (exhausted !== undefined) return { name: exhausted.name, difference: undefined };
     const text = this.#compared(request);
-    const target = targetOf(request);
+    const target = methodAndPath(request);
     const candidates = this.#byTarget.get(target)?.slice(-MOST_COMPARED) ?? [];
     let best: { readonly name: string; readonly text: string; readonly common: number } | undefined;
     let read = 0;
@@ -363,7 +363,7 @@ function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-function targetOf({ method, path }: ExchangeRequest): string {
+function methodAndPath({ method, path }: ExchangeRequest): string {
   return `${method} ${pathOnly(path)}`;
 }
 

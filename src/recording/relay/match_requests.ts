@@ -23,7 +23,7 @@ export function normalizedBody(body: Uint8Array, ignored: readonly string[]): st
 function removePointers(text: string, pointers: readonly string[]): string {
   try {
     const value: unknown = JSON.parse(text);
-    for (const pointer of pointers) remove(value, namesOf(pointer));
+    for (const pointer of pointers) removeValue(value, splitPointer(pointer));
     return JSON.stringify(value);
   } catch {
     return text;
@@ -31,18 +31,18 @@ function removePointers(text: string, pointers: readonly string[]): string {
 }
 
 /** Splits a JSON pointer. */
-function namesOf(pointer: string): readonly string[] {
+function splitPointer(pointer: string): readonly string[] {
   return pointer.split("/").slice(1)
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 /** Removes a value, and each object that becomes empty: a request without the value lacks the object too. */
-function remove(container: unknown, [name, ...names]: readonly string[]): void {
+function removeValue(container: unknown, [name, ...names]: readonly string[]): void {
   if (typeof container !== "object" || container === null) return;
   if (name === undefined || !Object.hasOwn(container, name)) return;
   const fields = container as Record<string, unknown>;
   const value = fields[name];
-  remove(value, names);
+  removeValue(value, names);
   const isNothing = isJsonObject(value) && Object.keys(value).length === 0;
   if (names.length === 0 || isNothing) delete fields[name];
 }
@@ -185,7 +185,7 @@ const DEEPEST = 100;
 /** Returns the first difference of two texts, in the order of the recorded one; undefined if they are equal. */
 export function firstDifference(recorded: string, asked: string): Difference | undefined {
   if (recorded === asked) return undefined;
-  const left: Pair[] = [{ names: [], one: parsed(recorded), other: parsed(asked) }];
+  const left: Pair[] = [{ names: [], one: parseIfJson(recorded), other: parseIfJson(asked) }];
   for (let pair = left.pop(); pair !== undefined; pair = left.pop()) {
     const { names, one, other } = pair;
     if (one === other) continue;
@@ -217,7 +217,7 @@ function at(container: Readonly<Record<string, unknown>>, key: string): unknown 
   return Object.hasOwn(container, key) ? container[key] : undefined;
 }
 
-function parsed(text: string): unknown {
+function parseIfJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -226,14 +226,14 @@ function parsed(text: string): unknown {
 }
 
 function shortValues(one: unknown, other: unknown): Omit<Difference, "pointer"> {
-  const [recorded, asked] = [shown(one), shown(other)];
+  const [recorded, asked] = [tryStringify(one), tryStringify(other)];
   const from = recorded === undefined || asked === undefined
     ? 0
     : Math.max(0, commonLength(recorded, asked) - CONTEXT);
-  return { recorded: cut(recorded, from), asked: cut(asked, from) };
+  return { recorded: excerpt(recorded, from), asked: excerpt(asked, from) };
 }
 
-function shown(value: unknown): string | undefined {
+function tryStringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
@@ -241,7 +241,7 @@ function shown(value: unknown): string | undefined {
   }
 }
 
-function cut(text: string | undefined, from: number): string | undefined {
+function excerpt(text: string | undefined, from: number): string | undefined {
   if (text === undefined) return undefined;
   const part = text.slice(from, from + MAX_SHOWN);
   return `${from > 0 ? "…" : ""}${part}${from + MAX_SHOWN < text.length ? "…" : ""}`;

@@ -57,7 +57,7 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
         signal,
       });
     } catch (error) {
-      if (!signal.aborted) tell?.(`Cannot reach ${upstream.origin}: ${reasonOf(error)}`);
+      if (!signal.aborted) tell?.(`Cannot reach ${upstream.origin}: ${fetchFailure(error)}`);
       return brokenAnswer();
     }
     const { status, headers } = answer;
@@ -69,7 +69,7 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
 }
 
 /** Returns what `fetch` says after the URL. The URL may contain secrets. */
-function reasonOf(error: unknown): string {
+function fetchFailure(error: unknown): string {
   const { message, cause } = error as Error;
   const text = cause instanceof Error ? cause.message : message;
   return /(?:\): (?:client error \(Connect\): )?|^Fetch failed: )(.+)$/su.exec(text)?.[1] ??

@@ -83,9 +83,9 @@ export function startRelay(
   const handle = async (request: Request, info: Deno.ServeHandlerInfo): Promise<Response> => {
     const { hostname, pathname, search } = new URL(request.url);
     const isForeign = !hasSecret && (!isLoopback(hostname) || request.headers.has("origin"));
-    if (isForeign) return refuse(request, { status: 403, message: NO_PAGES });
+    if (isForeign) return refuseRequest(request, { status: 403, message: NO_PAGES });
     if (!pathname.startsWith(`${prefix}/`)) {
-      return refuse(request, { status: 404, message: NO_SECRET });
+      return refuseRequest(request, { status: 404, message: NO_SECRET });
     }
     const body = await bodies.read(request);
     if (body instanceof Response) return body;
@@ -154,7 +154,7 @@ const NO_SECRET = "Cannot answer: the secret in the relay's URL is missing, or a
  * Refuses a request without reading its body. If there is a body, the connection is closed after the message: Deno
  * 2.9.6 would keep it open until the rest of the body arrives.
  */
-function refuse(
+function refuseRequest(
   { body }: Request,
   { status, message }: { readonly status: number; readonly message: string },
 ): Response {

@@ -99,11 +99,11 @@ export function judgeRun(options: {
     entrypoint: entrypoint ?? null,
     model: model ?? null,
     answer: text,
-    first_byte_ms: rounded(times.firstByteMs),
-    ready_ms: rounded(times.readyMs),
-    stop_ms: rounded(times.stopMs),
-    total_ms: rounded(totalMs),
-    own_ms: rounded(ownMs),
+    first_byte_ms: roundedMs(times.firstByteMs),
+    ready_ms: roundedMs(times.readyMs),
+    stop_ms: roundedMs(times.stopMs),
+    total_ms: roundedMs(totalMs),
+    own_ms: roundedMs(ownMs),
   };
   const name = "run";
   if (report.exitCode !== 0) {
@@ -132,7 +132,7 @@ export function judgeRun(options: {
     `total ${seconds(totalMs)}`,
   ];
   const parts = [
-    `${model ?? "the model"} says ${JSON.stringify(shortened(text))}`,
+    `${model ?? "the model"} says ${JSON.stringify(shortenLine(text))}`,
     `entrypoint ${entrypoint ?? "unknown"}`,
     steps.join(", "),
     `own overhead ${ownMs === undefined ? "unknown" : `${Math.round(ownMs)} ms`}`,
@@ -140,7 +140,7 @@ export function judgeRun(options: {
   return { name, ok: true, detail: parts.join("; "), data };
 }
 
-function rounded(ms: number | undefined): number | null {
+function roundedMs(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.round(ms);
 }
 
@@ -148,7 +148,7 @@ function seconds(ms: number | undefined): string {
   return ms === undefined ? "unknown" : `${(ms / 1000).toFixed(2)} s`;
 }
 
-function shortened(text: string): string {
+function shortenLine(text: string): string {
   const line = text.replace(/\s+/gu, " ").trim();
   return line.length <= MOST_SHOWN ? line : `${line.slice(0, MOST_SHOWN)}…`;
 }

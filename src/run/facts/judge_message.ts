@@ -54,7 +54,7 @@ export function createMessageJudge(order: RunOrder, facts: JudgeFacts): MessageJ
     const isRefused = line.ticket !== undefined && repetition.repeated !== undefined;
     const fields = messageFields(line, isRefused ? {} : repetition);
     if (isRefused) {
-      return refuse(fields, {
+      return refusedMessage(fields, {
         message: "Cannot send the message: the session has one with this uuid",
         suggestion: "Give it another uuid, or none, if it is another message",
       });
@@ -113,7 +113,7 @@ function messageFields(
   };
 }
 
-function refuse(
+function refusedMessage(
   fields: MessageFields,
   reason: Omit<Extract<SettledMessage["settled"], { readonly kind: "refused" }>, "kind">,
 ): SettledMessage {
@@ -124,14 +124,14 @@ function refuseInvalid(
   { line: { obstacle, malformed }, fields, facts: { refusal } }: Draft,
 ): Message | undefined {
   if (obstacle !== undefined) {
-    return refuse(fields, {
+    return refusedMessage(fields, {
       message: `Cannot send the message: ${obstacle}`,
       suggestion: "Send text, or the path of a file",
       ...definedFields({ malformed }),
     });
   }
   // The Agent SDK for TypeScript does not report a refused initialization to its user.
-  return refusal === undefined ? undefined : refuse(fields, {
+  return refusal === undefined ? undefined : refusedMessage(fields, {
     message: `Cannot send the message: ${refusal}`,
     suggestion: "Leave it out of the options, or of the initialize request, and begin again",
   });
@@ -146,7 +146,7 @@ function pasteImages({ line, fields }: Draft): Message | undefined {
     : slashWord(text) === undefined
     ? pasteRefusal(text.trimEnd())
     : "a command takes no images";
-  return obstacle === undefined ? { ...fields, way: "paste", images } : refuse(fields, {
+  return obstacle === undefined ? { ...fields, way: "paste", images } : refusedMessage(fields, {
     message: `Cannot send the message with its images: ${obstacle}`,
     suggestion: "Send the text as a message of its own, or put it into a file and name that file",
   });
@@ -160,7 +160,7 @@ function sendLong({ line: { content }, fields, sent, order }: Draft): Message | 
   const isExact = isPlain(sent) && firstAlteredCharacter(sent) === undefined &&
     (last === undefined || isPlain(last));
   if (isExact && order.persistSession) return { ...fields, text: sent, way: "stdin" };
-  return refuse(fields, {
+  return refusedMessage(fields, {
     message:
       `Cannot send the message: as JSON it has ${length} characters, and Claude Code's socket takes ${LONGEST_SOCKET_PROMPT}`,
     suggestion: "Put the text into a file and name that file",
@@ -194,7 +194,7 @@ function sendText(draft: Draft): Message {
     return sendCommand(command, gated, draft) ?? asText;
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return refuse(fields, { message: error.message, suggestion: error.suggestion ?? "" });
+    return refusedMessage(fields, { message: error.message, suggestion: error.suggestion ?? "" });
   }
 }
 
@@ -214,7 +214,7 @@ function sendCommand(command: string, gated: GatedPrompt, draft: Draft): Message
   if (!gated.expands) return undefined;
   const name = `/${slashWord(command)?.name ?? ""}`;
   if (hasContext && problem !== undefined) {
-    return refuse(fields, {
+    return refusedMessage(fields, {
       message:
         `Cannot send the message: other text stands before the command ${name}, and ${problem}`,
       suggestion: "Send the command as a message of its own",
@@ -223,7 +223,7 @@ function sendCommand(command: string, gated: GatedPrompt, draft: Draft): Message
   const obstacle = pasteRefusal(command);
   return obstacle === undefined
     ? { ...fields, ...context, text: command, way: "paste", command: name }
-    : refuse(fields, {
+    : refusedMessage(fields, {
       message: `Cannot type the command ${name}: ${obstacle}`,
       suggestion: "Leave such characters out of what follows the command",
     });

@@ -42,7 +42,7 @@ export async function readOutputSchema(text: string): Promise<OutputSchema> {
     problemsOf: (value) =>
       validate(value)
         ? []
-        : (validate.errors ?? []).map((error): OutputProblem => toProblem(error, value)),
+        : (validate.errors ?? []).map((error): OutputProblem => outputProblem(error, value)),
   };
 }
 
@@ -67,7 +67,7 @@ function schemaError(why: string): CliError {
 }
 
 /** An error of the validator, in the words in which `claude -p` reports it to the model. */
-function toProblem(error: ErrorObject, value: unknown): OutputProblem {
+function outputProblem(error: ErrorObject, value: unknown): OutputProblem {
   const text = `${error.instancePath || "root"}: ${error.message}`;
   return { text, ...definedFields({ found: foundOrAllowed(error, value) }) };
 }
@@ -81,7 +81,7 @@ function foundOrAllowed(
     case "additionalProperties": {
       const name = params["additionalProperty"];
       return typeof name === "string"
-        ? ` ('${cut(name, LONGEST_NAME)}' is not allowed)`
+        ? ` ('${truncate(name, LONGEST_NAME)}' is not allowed)`
         : undefined;
     }
     case "minLength":
@@ -92,9 +92,9 @@ function foundOrAllowed(
     case "maxProperties":
       return ` (got ${sizeOf(valueAt(value, instancePath))})`;
     case "enum":
-      return `: ${cut(JSON.stringify(params["allowedValues"]), LONGEST_VALUE)}`;
+      return `: ${truncate(JSON.stringify(params["allowedValues"]), LONGEST_VALUE)}`;
     case "const":
-      return `: ${cut(JSON.stringify(params["allowedValue"]), LONGEST_VALUE)}`;
+      return `: ${truncate(JSON.stringify(params["allowedValue"]), LONGEST_VALUE)}`;
     default:
       return undefined;
   }
@@ -113,6 +113,6 @@ function valueAt(value: unknown, pointer: string): unknown {
     .reduce<unknown>((inside, name) => (inside as Record<string, unknown>)[name], value);
 }
 
-function cut(text: string, length: number): string {
+function truncate(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }

@@ -98,7 +98,7 @@ async function readOtherFacts(
   const values = valuesOf(settings);
   refuseUnsupportedSettings(order, { documents, values });
   const distrust = await distrustOf(settings, { order, places, claudeJson: userClaudeJson });
-  const credentials = await readCredentials(env);
+  const credentials = await loadCredentials(env);
   const login = findLogin({
     env,
     credentials,
@@ -203,7 +203,7 @@ function refuseUnsupportedSettings(
 }
 
 /** Reads the credentials that the caller passes on descriptors. */
-async function readCredentials(env: Environment): Promise<readonly PassedCredential[]> {
+async function loadCredentials(env: Environment): Promise<readonly PassedCredential[]> {
   if (!Object.keys(env).some((name) => name.endsWith("_FILE_DESCRIPTOR"))) return [];
   const { readCredentials } = await import("../../sandbox/child/passed_credentials.ts");
   return await readCredentials(env);

@@ -70,7 +70,7 @@ function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
   const working = backgroundSessions(configDir);
   for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
     if (working.has(id)) continue;
-    const kind = kindOf(`${configDir}/projects/${path}`);
+    const kind = readSessionKind(`${configDir}/projects/${path}`);
     if (kind === "conversation") return id;
     if (kind === "aside") continue;
     if (size === 0) return undefined;
@@ -79,7 +79,7 @@ function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
   return undefined;
 }
 
-function kindOf(path: string): SessionKind {
+function readSessionKind(path: string): SessionKind {
   try {
     return sessionKind(readLines(path));
   } catch (error) {

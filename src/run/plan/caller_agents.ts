@@ -40,7 +40,7 @@ export function agentsArgument(agents: JsonObject): string | undefined {
 
 /** Whether agents are too long for a command line. */
 export function isLongArgument(text: string): boolean {
-  return sizeOf(text) > LONGEST_ARGUMENT;
+  return byteLength(text) > LONGEST_ARGUMENT;
 }
 
 /**
@@ -131,7 +131,9 @@ function fileProblem(
   if (!FILE_NAME.test(name)) return "its name is none for a file";
   const field = unfitField(agent);
   if (field !== undefined) return `its ${field} is nothing for a file`;
-  return sizeOf(agentFile(name, agent)) > LARGEST_AGENT_FILE ? "it has more than 1 MiB" : undefined;
+  return byteLength(agentFile(name, agent)) > LARGEST_AGENT_FILE
+    ? "it has more than 1 MiB"
+    : undefined;
 }
 
 function argumentOf(
@@ -200,7 +202,7 @@ function unfitField(agent: unknown): string | undefined {
 function agentFile(name: string, agent: unknown): string {
   const { prompt, ...fields } = isJsonObject(agent) ? agent : {};
   const lines = Object.entries({ ...fields, name }).map(([field, value]) =>
-    `${asciiJson(field)}: ${asciiJson(value)}\n`
+    `${yamlString(field)}: ${yamlString(value)}\n`
   );
   return `---\n${lines.join("")}---\n${asText(prompt)}`;
 }
@@ -209,7 +211,7 @@ function agentFile(name: string, agent: unknown): string {
  * A value as one line of ASCII JSON, which is also YAML. Claude Code ends the front matter at any three dashes, so no two
  * dashes may follow each other.
  */
-function asciiJson(value: unknown): string {
+function yamlString(value: unknown): string {
   return JSON.stringify(value, (_, each) => typeof each === "string" ? each.toWellFormed() : each)
     .replaceAll(
       /[^ -~]|-(?=-)/g,
@@ -217,7 +219,7 @@ function asciiJson(value: unknown): string {
     );
 }
 
-function sizeOf(text: string): number {
+function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 

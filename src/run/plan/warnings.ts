@@ -266,13 +266,15 @@ function faultLines(
   const more = faults.length - MOST_FAULTS;
   return [
     ...faults.slice(0, MOST_FAULTS).map(({ path, message }) =>
-      `  ${shortened(name)}${path === "" ? "" : ` (${shortened(path)})`}: ${shortened(message)}`
+      `  ${shortenText(name)}${path === "" ? "" : ` (${shortenText(path)})`}: ${
+        shortenText(message)
+      }`
     ),
-    ...(more > 0 ? [`  … and ${more} more in ${shortened(name)}`] : []),
+    ...(more > 0 ? [`  … and ${more} more in ${shortenText(name)}`] : []),
   ];
 }
 
-function shortened(text: string): string {
+function shortenText(text: string): string {
   return onOneLine(text.slice(0, LONGEST_TEXT)).trimEnd();
 }
 

@@ -114,18 +114,18 @@ export async function readJson(options: BodyOptions): Promise<string> {
       suggestion: "Send the header Content-Type: application/json",
     });
   }
-  const text = await readText(options);
-  if (isTooDeep(text)) throw unreadable("it is nested too deeply");
+  const text = await readBodyText(options);
+  if (isTooDeep(text)) throw unreadableBody("it is nested too deeply");
   try {
     JSON.parse(text);
   } catch (error) {
-    throw unreadable(`it is no JSON (${(error as Error).message})`);
+    throw unreadableBody(`it is no JSON (${(error as Error).message})`);
   }
   return text;
 }
 
 /** @throws {ProblemError} when the body is not UTF-8, is too large, or does not arrive */
-async function readText({ request, gone, context }: BodyOptions): Promise<string> {
+async function readBodyText({ request, gone, context }: BodyOptions): Promise<string> {
   const { limits } = context;
   const announced = Number(request.headers.get("content-length") ?? "0");
   if (announced > limits.bytes) throw tooLarge(limits);
@@ -159,14 +159,14 @@ async function readText({ request, gone, context }: BodyOptions): Promise<string
   } catch (error) {
     cancel();
     if (error instanceof ProblemError) throw error;
-    throw unreadable(error instanceof TypeError ? "it is no UTF-8" : "it was cut off");
+    throw unreadableBody(error instanceof TypeError ? "it is no UTF-8" : "it was cut off");
   } finally {
     bytesInMemory -= size;
     late.removeEventListener("abort", cancel);
   }
 }
 
-function unreadable(why: string): ProblemError {
+function unreadableBody(why: string): ProblemError {
   return new ProblemError({ status: 400, detail: `Cannot read the body: ${why}` });
 }
 

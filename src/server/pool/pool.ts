@@ -110,7 +110,7 @@ export class Pool implements AsyncDisposable {
       return await this.#run(() => this.#start(request, options));
     }
     const profile = await createChildProfile(request, { ...options, initialize: initialize?.body });
-    const name = nameOf(profile);
+    const name = shortDigest(profile);
     this.#demand.recordRequest(profile, performance.now());
     return await this.#run(async () => {
       for (;;) {
@@ -269,7 +269,7 @@ export class Pool implements AsyncDisposable {
         this.#reserved.delete(child);
         if (problem !== undefined && this.#demand.recordFailure(digest, performance.now())) {
           this.#options.report(
-            `A warm Claude Code in ${cwd} failed (profile ${nameOf(profile)}): ${problem}`,
+            `A warm Claude Code in ${cwd} failed (profile ${shortDigest(profile)}): ${problem}`,
           );
         }
         notify();
@@ -281,6 +281,6 @@ export class Pool implements AsyncDisposable {
 }
 
 /** The start of a digest, which identifies a profile in traces. */
-function nameOf({ digest }: ChildProfile): string {
+function shortDigest({ digest }: ChildProfile): string {
   return digest.slice(0, 16);
 }

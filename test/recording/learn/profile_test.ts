@@ -11,7 +11,7 @@ import {
   addFrames,
   constantsOf,
   FrameKeys,
-  kindOf,
+  frameKind,
   unseenKeys,
 } from "../../../src/recording/learn/learn_frames.ts";
 import { textOfProgram } from "../../../src/recording/learn/subject.ts";
@@ -68,7 +68,7 @@ Deno.test("the kind of a frame says which keys it has", () => {
     "control_response/error": { type: "control_response", response: { subtype: "error" } },
     "stream_event/message_start": { type: "stream_event", event: { type: "message_start" } },
   };
-  for (const [kind, frame] of Object.entries(kinds)) assertEquals(kindOf(frame), kind);
+  for (const [kind, frame] of Object.entries(kinds)) assertEquals(frameKind(frame), kind);
 });
 
 Deno.test("keys have their order, and a question mark if optional", () => {

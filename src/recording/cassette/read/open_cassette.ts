@@ -48,7 +48,7 @@ export function openForReplay(
   const meta = readMeta(metaPath);
   const cast = openCast(castPath);
   if (cast === undefined) throw missingPart(castPath, suggestionWithoutCast(folder));
-  const taped = textOf(tapePath);
+  const taped = readTextPart(tapePath);
   return {
     ...(meta === undefined ? {} : { meta }),
     cast,
@@ -97,7 +97,7 @@ function suggestionWithoutCast(folder: string): string | undefined {
     : undefined;
 }
 
-function textOf(path: string): string | undefined {
+function readTextPart(path: string): string | undefined {
   const bytes = readPart(path, { limit: LIMIT });
   return bytes && new TextDecoder().decode(bytes);
 }

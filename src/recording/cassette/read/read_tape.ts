@@ -78,13 +78,13 @@ export function parseTapeEntry(
   { number, value }: ParsedLine,
   { last, path }: { readonly last: number; readonly path: string },
 ): TapeEntry {
-  const entry = isJsonObject(value) ? entryOf(value, last) : undefined;
+  const entry = isJsonObject(value) ? tapeEntry(value, last) : undefined;
   if (entry !== undefined) return entry;
   throw damagedLine(number, { path, what: "it is neither a frame nor a line of the caller" });
 }
 
 /** The entry that an object is, in any of the formats. Keeps the identity of the frame. */
-function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
+function tapeEntry(value: JsonObject, last: number): TapeEntry | undefined {
   const { dir, frame, data } = value;
   // An impossible time counts as missing.
   const at = isTime(value["at"]) ? value["at"] : last;
@@ -92,7 +92,7 @@ function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
     case "read":
       return isFrame(frame) ? { at, dir, frame } : undefined;
     case "write":
-      return typeof data === "string" ? lineOf(value, { at, data }) : undefined;
+      return typeof data === "string" ? tapedLine(value, { at, data }) : undefined;
     case undefined:
       // The first recordings have frames with a time; other programs' tapes have frames as they were printed.
       if (typeof value["at"] === "number" && isFrame(frame)) return { at, dir: "read", frame };
@@ -108,7 +108,7 @@ function isTime(value: unknown): value is number {
 }
 
 /** A caller line. The last line may say how the program ended. */
-function lineOf(
+function tapedLine(
   { exit }: JsonObject,
   { at, data }: { readonly at: number; readonly data: string },
 ): TapedLine | undefined {

@@ -170,7 +170,7 @@ const SUGGESTION = "Give --record a folder that does not exist yet, or an empty 
  */
 export function claimFolder(path: string): ClaimedFolder {
   const failed = `Cannot record in ${path}`;
-  const wasMade = !isEmptyFolder(path, failed) && makeFolder(path, failed);
+  const wasMade = !isEmptyFolder(path, failed) && makeCassetteFolder(path, failed);
   const castPath = `${path}/${CAST_FILE}`;
   const isLeft = isEmptyFile(castPath);
   let cast: Deno.FsFile;
@@ -225,7 +225,7 @@ function isStillThere(file: Deno.FsFile, path: string): boolean {
 }
 
 /** Creates the folder; false if another process created it at the same time. */
-function makeFolder(path: string, failed: string): boolean {
+function makeCassetteFolder(path: string, failed: string): boolean {
   const parent = path.replace(/(?<!\/)\/+$/u, "").replace(/[^/]+$/u, "");
   if (fileAt(parent === "" ? "." : parent)?.isDirectory !== true) {
     throw new CliError(`${failed}: the folder above it does not exist`, {
