@@ -20,6 +20,7 @@ import type { ControlAnswer, ControlResponse } from "../claude/wire/control.ts";
 import type { ContentBlock } from "../claude/wire/message_frames.ts";
 import type { Frame } from "../claude/wire/frame.ts";
 import { EXIT } from "../cli_error.ts";
+import { definedFields } from "../defined_fields.ts";
 
 /** Options of a conversation. */
 export interface ConverseOptions extends RunOptions {
@@ -335,9 +336,7 @@ class ConversationRun {
         if (this.#isStopped) throw this.#abortReason();
         this.#hasChild = true;
       },
-      ...(onTerminal === undefined ? {} : { onTerminal }),
-      ...(onReady === undefined ? {} : { onReady }),
-      ...(onWaiting === undefined ? {} : { onWaiting }),
+      ...definedFields({ onTerminal, onReady, onWaiting }),
       onChildEnded: () => this.#forgetChild(),
       warn,
       trace: () => {},

@@ -2,6 +2,7 @@ import { type Conversation, converse } from "./open_conversation.ts";
 import { asRunError, type RunOptions } from "./run_output.ts";
 import type { Frame } from "../claude/wire/frame.ts";
 import type { ResultFrame } from "../claude/wire/result_frame.ts";
+import { definedFields } from "../defined_fields.ts";
 
 /**
  * Starts a conversation as {@linkcode converse} does, and records it as it happens: `replay()` and `claude-print cassette`
@@ -81,8 +82,7 @@ export async function replay(folder: string): Promise<Replay> {
   return {
     // A cassette has only frames that a run emitted.
     frames: frames.map(({ at, frame }) => ({ at, frame: frame as Frame })),
-    ...(result === undefined ? {} : { result }),
-    ...(ending === undefined ? {} : { ending: ending.kind }),
+    ...definedFields({ result, ending: ending?.kind }),
     differences,
   };
 }

@@ -7,6 +7,7 @@ import type { RunReport } from "../run/perform_run.ts";
 import { withSecrets } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { CliError, toCliError } from "../cli_error.ts";
+import { definedFields } from "../defined_fields.ts";
 
 /** Options of a run. */
 export interface RunOptions {
@@ -100,8 +101,7 @@ export function createRunResult(
     text: result.result ?? "",
     exitCode,
     frame: result,
-    ...(problem === undefined ? {} : { problem }),
-    ...(screen === undefined ? {} : { screen: visibleScreen(screen, redactor()) }),
+    ...definedFields({ problem, screen: screen && visibleScreen(screen, redactor()) }),
     warnings,
   };
 }

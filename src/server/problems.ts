@@ -1,6 +1,7 @@
 import { CliError, EXIT, toCliError } from "../cli_error.ts";
 import { RunError } from "../library/run_output.ts";
 import { escapeInvisible } from "../recording/redaction/visible_text.ts";
+import { definedFields } from "../defined_fields.ts";
 
 /** The request cannot be served now, but may be later. HTTP answers 503 with `Retry-After`. */
 abstract class TryLaterError extends CliError {
@@ -75,8 +76,10 @@ export function problemBody(
     title: PROBLEM_TITLES[status],
     status,
     detail: escapeInvisible(detail),
-    ...(suggestion === undefined ? {} : { suggestion: escapeInvisible(suggestion) }),
-    ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+    ...definedFields({
+      suggestion: suggestion && escapeInvisible(suggestion),
+      exit_code: exitCode,
+    }),
   };
 }
 

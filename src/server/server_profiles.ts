@@ -8,6 +8,7 @@ import { callerServersIn, startingFields, UNCALLED_EVENTS } from "../run/plan/in
 import { isJsonObject, type JsonObject, withSortedKeys } from "../json_object.ts";
 import { type ControlRequest, isEmpty } from "../claude/wire/control.ts";
 import type { Environment } from "../sandbox/environment.ts";
+import { definedFields } from "../defined_fields.ts";
 
 /** Most flags, and the longest one in characters. */
 const MAX_ARGS = 1000;
@@ -151,10 +152,9 @@ export function createLateTerms(
   const { drainTimeoutMs, exitTimeoutMs, replayMessages, subagentText, hookEvents } = request;
   return {
     ...{ timeoutMs, startTimeoutMs, deliveryTimeoutMs, drainTimeoutMs, exitTimeoutMs },
-    ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
     ...{ replayMessages, hookEvents, trace: request.trace },
     subagentText: subagentText || initialize?.body["forwardSubagentText"] === true,
-    ...(initialize === undefined ? {} : { initializedBy: initialize.id }),
+    ...definedFields({ idleTimeoutMs, initializedBy: initialize?.id }),
   };
 }
 

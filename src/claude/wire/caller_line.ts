@@ -6,6 +6,7 @@ import {
   requestIdField,
 } from "./control.ts";
 import { isTooDeep } from "./json_text.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 /** A parsed line of the caller on stdin, with `--input-format stream-json`. */
 export type CallerLine =
@@ -98,7 +99,7 @@ function userLine(line: JsonObject): CallerLine {
     type: "user",
     content,
     ...(typeof uuid === "string" ? { uuid } : {}),
-    ...(knownPriority === undefined ? {} : { priority: knownPriority }),
+    ...definedFields({ priority: knownPriority }),
     ...(isJsonObject(origin) && origin["kind"] === "human" ? { human: true } : {}),
     ...(line.isSynthetic ? { synthetic: true } : {}),
     ...(isLiteral ? { literal: true } : {}),
@@ -125,8 +126,7 @@ export function messageLine(
     type: "user",
     content,
     ticket,
-    ...(uuid === undefined ? {} : { uuid }),
-    ...(priority === undefined ? {} : { priority }),
+    ...definedFields({ uuid, priority }),
     ...readMessageText(content),
   };
 }
@@ -157,8 +157,7 @@ export function formatCallerLine(line: ReadableLine): string {
     type: "user",
     message: { role: "user", content },
     parent_tool_use_id: null,
-    ...(uuid === undefined ? {} : { uuid }),
-    ...(priority === undefined ? {} : { priority }),
+    ...definedFields({ uuid, priority }),
     ...(synthetic === undefined ? {} : { isSynthetic: true }),
     ...(literal === undefined ? {} : { client_composed: true }),
   });

@@ -1,9 +1,10 @@
 import { readRewind, readSession } from "./session_flags.ts";
 import { type FlagValues, flagValues, type Tokens, type Use } from "./tokenize.ts";
-import { present, usageError } from "./flags.ts";
+import { usageError } from "./flags.ts";
 import type { OutputFormat } from "../../claude/wire/output_writer.ts";
 import { type Formats, refuseContradictions } from "./contradictions.ts";
 import type { MisplacedPrompt, PermissionMode, RunRequest } from "./run_request.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 const DEFAULT_SECONDS = {
   "--timeout": 3600,
@@ -41,14 +42,14 @@ export function buildRequest(
     );
   }
   checkSettingSources(last("--setting-sources"));
-  return {
-    ...present("promptArgument", operands[0]),
+  return definedFields({
+    promptArgument: operands[0],
     ignoredArguments: operands.slice(1),
-    ...present("misplacedPrompt", operands.length > 0 ? undefined : findMisplacedPrompt(uses)),
-    ...present("inputFile", formats.inputFile),
+    misplacedPrompt: operands.length > 0 ? undefined : findMisplacedPrompt(uses),
+    inputFile: formats.inputFile,
     jsonl,
     oneSession,
-    ...present("record", last("--record")),
+    record: last("--record"),
     inputFormat,
     replayMessages: formats.replayMessages,
     partialMessages: formats.partialMessages,
@@ -58,14 +59,11 @@ export function buildRequest(
     sessionMirror: given("--session-mirror") && isRead,
     inheritHooks: given("--inherit-hooks"),
     authStatus: given("--enable-auth-status"),
-    ...present(
-      "waitForLimitMs",
-      formats.waitsForLimit ? readLongestWait(last("--wait-for-limit")) : undefined,
-    ),
+    waitForLimitMs: formats.waitsForLimit ? readLongestWait(last("--wait-for-limit")) : undefined,
     streamText: formats.streamText,
-    ...present("shellOutput", formats.shellOutput),
+    shellOutput: formats.shellOutput,
     exactStream: formats.exactStream,
-    ...present("apiCassette", readApiCassette(flags)),
+    apiCassette: readApiCassette(flags),
     deterministic: given("--deterministic"),
     ...readPermissions(flags),
     outputFormat,
@@ -81,12 +79,12 @@ export function buildRequest(
     quiet: given("--quiet"),
     cold: given("--cold"),
     show: given("--show"),
-    ...present("maxTurns", readMaxTurns(last("--max-turns"))),
-    ...present("jsonSchema", last("--json-schema") || undefined),
-    ...present("maxBudgetUsd", readMaxBudgetUsd(last("--max-budget-usd"))),
+    maxTurns: readMaxTurns(last("--max-turns")),
+    jsonSchema: last("--json-schema") || undefined,
+    maxBudgetUsd: readMaxBudgetUsd(last("--max-budget-usd")),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
-    ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
-    ...(given("--shim-for") ? { isShimmed: true as const } : {}),
+    claudeBinary: last("--claude-binary") ?? last("--shim-for"),
+    isShimmed: given("--shim-for") ? true : undefined,
     ...session,
     ...readRewind(last("--rewind-files"), {
       named: last("--resume"),
@@ -96,8 +94,8 @@ export function buildRequest(
     }),
     ...readClaudeOptions(flags),
     forwarded: forwardedArguments(uses),
-    ...present("ineffective", ineffectiveWarnings(uses)),
-  };
+    ineffective: ineffectiveWarnings(uses),
+  });
 }
 
 function readFormats({ last, given }: FlagValues, deliversFrames: boolean): Formats {
@@ -145,21 +143,21 @@ function readClaudeOptions(
   | "betas"
   | "taskBudget"
 > {
-  return {
+  return definedFields({
     // Claude Code treats an empty value as none, for settings and for ids.
-    ...present("settings", last("--settings") || undefined),
-    ...present("settingSources", last("--setting-sources")),
-    ...present("projectConfigRoot", last("--project-config-root")),
+    settings: last("--settings") || undefined,
+    settingSources: last("--setting-sources"),
+    projectConfigRoot: last("--project-config-root"),
     addDirs: all("--add-dir"),
     mcpConfigs: all("--mcp-config"),
     strictMcpConfig: given("--strict-mcp-config"),
-    ...present("model", last("--model")),
+    model: last("--model"),
     debug: given("--debug") || given("--debug-file"),
-    ...present("debugFile", last("--debug-file")),
+    debugFile: last("--debug-file"),
     debugToStderr: given("--debug-to-stderr"),
     betas: all("--betas"),
-    ...present("taskBudget", readTaskBudget(last("--task-budget"))),
-  };
+    taskBudget: readTaskBudget(last("--task-budget")),
+  });
 }
 
 /** Reads which tools may run, and who is asked. */
@@ -178,19 +176,16 @@ function readPermissions(
   const promptTool = last("--permission-prompt-tool") || undefined;
   const asks = last("--permission-prompts") !== "none";
   const mode = last("--permission-mode");
-  return {
+  return definedFields({
     asksCaller: promptTool === "stdio" && asks,
-    ...(asks ? {} : { unattended: true }),
-    ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
-    ...present(
-      "permissionMode",
-      mode === undefined
-        ? undefined
-        : choice<PermissionMode>(mode === "manual" ? "default" : mode, "default"),
-    ),
+    unattended: asks ? undefined : true,
+    promptTool: promptTool === "stdio" || !asks ? undefined : promptTool,
+    permissionMode: mode === undefined
+      ? undefined
+      : choice<PermissionMode>(mode === "manual" ? "default" : mode, "default"),
     disallowedTools: all("--disallowedTools"),
     dangerouslySkipPermissions: given("--dangerously-skip-permissions"),
-  };
+  });
 }
 
 function readTimeouts(
@@ -207,17 +202,14 @@ function readTimeouts(
   const limit = (flag: keyof typeof DEFAULT_SECONDS) =>
     readMilliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
   const idle = last("--idle-timeout");
-  return {
+  return definedFields({
     timeoutMs: limit("--timeout"),
     startTimeoutMs: limit("--start-timeout"),
     deliveryTimeoutMs: limit("--delivery-timeout"),
-    ...present(
-      "idleTimeoutMs",
-      idle === undefined ? undefined : readMilliseconds("--idle-timeout", idle),
-    ),
+    idleTimeoutMs: idle === undefined ? undefined : readMilliseconds("--idle-timeout", idle),
     drainTimeoutMs: limit("--drain-timeout"),
     exitTimeoutMs: limit("--exit-timeout"),
-  };
+  });
 }
 
 function readApiCassette(

@@ -5,7 +5,7 @@ import {
   readCommandArguments,
   readNumber,
 } from "./command_shapes.ts";
-import { present, usageError } from "./flags.ts";
+import { usageError } from "./flags.ts";
 import type {
   BisectOptions,
   CassetteOptions,
@@ -18,6 +18,7 @@ import type {
   Shell,
   ShimOptions,
 } from "./parsed_arguments.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 /**
  * Parses the arguments of a command.
@@ -32,17 +33,17 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   switch (command) {
     case "doctor": {
       const [offline, run] = [switches.has("--offline"), switches.has("--run")];
-      const claudeBinary = present("claudeBinary", last("--claude-binary"));
-      return { kind: command, options: { offline, run, json, ...claudeBinary } };
+      const claudeBinary = last("--claude-binary");
+      return { kind: command, options: definedFields({ offline, run, json, claudeBinary }) };
     }
     case "sweep":
       return { kind: command, options: { dryRun: switches.has("--dry-run"), json } };
     case "learn": {
-      const claudeBinary = present("claudeBinary", last("--claude-binary"));
-      return { kind: command, options: { check: switches.has("--check"), ...claudeBinary } };
+      const [check, claudeBinary] = [switches.has("--check"), last("--claude-binary")];
+      return { kind: command, options: definedFields({ check, claudeBinary }) };
     }
     case "shim": {
-      const options = { action: first, ...present("dir", second) } as ShimOptions;
+      const options = definedFields({ action: first, dir: second }) as ShimOptions;
       return { kind: command, options };
     }
     case "cassette":
@@ -89,15 +90,15 @@ function driftOptions(given: CommandArguments): DriftOptions {
   if (switches.has("--no-sdk") && values.has("--sdk")) {
     throw usageError("--sdk and --no-sdk were both given", "Leave one of them out");
   }
-  return {
+  return definedFields({
     paths: operands,
     json: switches.has("--json"),
     allowEmpty: switches.has("--allow-empty"),
-    ...present("inputName", last("--input-name")),
-    ...present("sdks", switches.has("--no-sdk") ? [] : values.get("--sdk")),
-    ...present("against", against),
+    inputName: last("--input-name"),
+    sdks: switches.has("--no-sdk") ? [] : values.get("--sdk"),
+    against,
     allowedTools,
-  };
+  });
 }
 
 function bisectOptions(given: CommandArguments): BisectOptions {
@@ -127,15 +128,15 @@ function bisectOptions(given: CommandArguments): BisectOptions {
       "Leave it out, and have the command of --run allow tools",
     );
   }
-  return {
+  return definedFields({
     paths: operands,
     json: switches.has("--json"),
     good,
-    ...present("bad", bad),
-    ...present("run", run),
+    bad,
+    run,
     keep: switches.has("--keep"),
     allowedTools,
-  };
+  });
 }
 
 const UNIT_FLAGS = ["--install", "--uninstall"];
@@ -153,7 +154,7 @@ function serveArguments(given: CommandArguments, argv: readonly string[]): Parse
     );
   }
   const agentArgs = switches.has("--agentapi") ? rest ?? [] : undefined;
-  const options = { ...serveOptions(given), ...present("agentArgs", agentArgs) };
+  const options = definedFields({ ...serveOptions(given), agentArgs });
   if (unit === undefined) return { kind: "serve", options };
   const flags = argv.filter((argument) => argument !== unit);
   if (unit === "--uninstall" && flags.length > 0) {
@@ -177,14 +178,14 @@ function serveOptions({ last }: CommandArguments): ServeOptions {
   const tcp = hasPort
     ? { hostname: hostname ?? "127.0.0.1", port: whole("--port", { none: "0", max: 65_535 }) }
     : undefined;
-  return {
-    ...present("profiles", last("--profiles")),
+  return definedFields({
+    profiles: last("--profiles"),
     warm: whole("--warm", { none: "1", max: 100 }),
     max: whole("--max", { none: "4", max: 1000 }),
     idleMs: 1000 * readNumber("--idle", last("--idle") ?? "900", { max: 1_000_000 }),
     conversations: whole("--conversations", { none: "64", max: 10_000 }),
-    ...present("tcp", tcp),
-  };
+    tcp,
+  });
 }
 
 const MATCHES = ["normalized", "exact", "sequence"] as const;
@@ -216,21 +217,21 @@ function relayOptions({ switches, values, last }: CommandArguments): RelayComman
       "Write it as https://api.anthropic.com",
     );
   }
-  return {
+  return definedFields({
     cache,
     match,
     ignored,
     onMiss: readChoice("--on-miss", last("--on-miss") ?? "fail", ["fail", "record"]),
     offline: switches.has("--offline"),
     allowUpstream: switches.has("--allow-upstream"),
-    ...present("upstream", upstream),
+    upstream,
     speed: readNumber("--speed", last("--speed") ?? "0", { max: 1_000_000 }),
-    ...present("faults", last("--inject")),
+    faults: last("--inject"),
     hostname: last("--bind") ?? "127.0.0.1",
     port: Math.floor(readNumber("--port", last("--port") ?? "0", { max: 65_535 })),
     hasSecret: !switches.has("--no-secret"),
     stats: switches.has("--stats"),
-  };
+  });
 }
 
 function cassetteOptions(given: CommandArguments): CassetteOptions {
@@ -257,7 +258,7 @@ function cassetteOptions(given: CommandArguments): CassetteOptions {
         prompts: switches.has("--prompts"),
         answers: switches.has("--answers"),
         names: values.get("--name") ?? [],
-        ...present("out", readOut(given)),
+        ...definedFields({ out: readOut(given) }),
       };
     case "lint":
       return { action, ...readPaths(given) };
@@ -276,7 +277,7 @@ function readPaths(
       "Write it as --input-name input.jsonl",
     );
   }
-  return { paths: operands.slice(1), ...present("inputName", inputName) };
+  return definedFields({ paths: operands.slice(1), inputName });
 }
 
 function readOut({ last }: CommandArguments): string | undefined {
@@ -301,12 +302,12 @@ function replayOptions(dir: string, given: CommandArguments): CassetteOptions {
       'Leave it out, or "--" and what is behind it',
     );
   }
-  return {
+  return definedFields({
     action: "replay",
     dir,
-    ...present("split", split === undefined ? undefined : readPieceSize(split)),
-    ...(rest === undefined ? {} : { asProgram: { ...programReplayOptions(given), args: rest } }),
-  };
+    split: split === undefined ? undefined : readPieceSize(split),
+    asProgram: rest === undefined ? undefined : { ...programReplayOptions(given), args: rest },
+  });
 }
 
 /** The largest value of `--split`, in bytes: so much is held in memory. */
@@ -322,12 +323,12 @@ function readPieceSize(split: string): number {
 }
 
 function programReplayOptions({ last }: CommandArguments): ProgramReplayOptions {
-  return {
+  return definedFields({
     mode: readChoice("--mode", last("--mode") ?? "verify", ["inert", "stub", "verify"]),
     speed: readNumber("--speed", last("--speed") ?? "0", { max: 1_000_000 }),
     patienceMs: 1000 * readNumber("--patience", last("--patience") ?? "30", { max: 1_000_000 }),
-    ...present("report", last("--report")),
-  };
+    report: last("--report"),
+  });
 }
 
 function forkOptions(dir: string, { values, last, rest }: CommandArguments): ForkOptions {
@@ -340,13 +341,13 @@ function forkOptions(dir: string, { values, last, rest }: CommandArguments): For
       "Write it as --at 2 to go on behind the second turn, --at 0 to begin anew",
     );
   }
-  return {
+  return definedFields({
     dir,
     at: Number(at),
     prompts: values.get("--prompt") ?? [],
-    ...present("model", last("--model")),
-    ...present("apiCassette", last("--api-cassette")),
-    ...present("record", last("--record")),
+    model: last("--model"),
+    apiCassette: last("--api-cassette"),
+    record: last("--record"),
     flags: rest ?? [],
-  };
+  });
 }

@@ -1,7 +1,8 @@
 import { CliError, UnsupportedError } from "../../cli_error.ts";
-import { present, usageError } from "./flags.ts";
+import { usageError } from "./flags.ts";
 import type { Resumption, RunRequest } from "./run_request.ts";
 import type { FlagValues } from "./tokenize.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -9,12 +10,12 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function readSession(
   { last, given }: FlagValues,
 ): Pick<RunRequest, "sessionId" | "resume" | "resumption" | "forkSession"> {
-  const resuming = readResumption({
+  const resuming = readResumption(definedFields({
     latest: given("--continue"),
-    ...present("named", last("--resume")),
-    ...present("upTo", last("--resume-session-at") || undefined),
-    ...present("dropsTurn", last("--resume-drops-turn")),
-  });
+    named: last("--resume"),
+    upTo: last("--resume-session-at") || undefined,
+    dropsTurn: last("--resume-drops-turn"),
+  }));
   const forkSession = given("--fork-session");
   const sessionId = last("--session-id") || undefined;
   const goesOn = ["--resume", "--continue"].some(given);
@@ -31,7 +32,7 @@ export function readSession(
       suggestion: "Use an id such as 123e4567-e89b-42d3-a456-426614174000",
     });
   }
-  return { ...present("sessionId", sessionId), ...resuming, forkSession };
+  return definedFields({ sessionId, ...resuming, forkSession });
 }
 
 const USE_SESSION_ID = "Use --resume <id>, with the session_id of an earlier json result";
@@ -56,14 +57,7 @@ function readResumption(
   if (!latest && upTo === undefined && (named === undefined || UUID.test(named))) {
     return named === undefined ? {} : { resume: named };
   }
-  return {
-    resumption: {
-      latest,
-      ...present("named", named),
-      ...present("upTo", upTo),
-      ...present("dropsTurn", dropsTurn),
-    },
-  };
+  return { resumption: definedFields({ latest, named, upTo, dropsTurn }) };
 }
 
 function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }): void {

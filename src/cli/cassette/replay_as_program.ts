@@ -26,6 +26,7 @@ import type { CassetteOptions } from "../arguments/parsed_arguments.ts";
 import { currentFolder, thisProgram } from "../../run/facts/this_process.ts";
 import { absolutePath } from "../../paths.ts";
 import { shellQuote } from "../../shell_quote.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 export interface ProgramReplay {
   /** The cassette's folder, or a tape. */
@@ -126,8 +127,7 @@ function readPromptAsLine(
     if (isRead) return undefined;
     isRead = true;
     const content = await readPrompt({
-      ...(promptArgument === undefined ? {} : { promptArgument }),
-      ...(inputFile === undefined ? {} : { inputFile }),
+      ...definedFields({ promptArgument, inputFile }),
       ignoredArguments: [],
     }, denoPromptIo({ inTime: (wait) => wait, warn: (message) => notify({ message }) }));
     return JSON.stringify({ type: "user", message: { role: "user", content } });
@@ -251,9 +251,7 @@ function parseProgramFlags(args: readonly string[]): ProgramFlags {
       ? format
       : "text",
     verbose: has("--verbose"),
-    ...(promptArgument === undefined ? {} : { promptArgument }),
-    ...(inputFile === undefined ? {} : { inputFile }),
-    ...(sessionId === undefined ? {} : { sessionId }),
+    ...definedFields({ promptArgument, inputFile, sessionId }),
   };
 }
 

@@ -24,7 +24,7 @@ function findCassettesOrFail(
   },
   { to, ...error }: { readonly to: string; readonly exitCode?: number },
 ): readonly FoundCassette[] {
-  const found = findCassettes(paths, inputName === undefined ? {} : { inputName });
+  const found = findCassettes(paths, { inputName });
   if (found.length > 0) return found;
   const what = inputName === undefined
     ? { lack: "", hint: "" }
@@ -59,8 +59,7 @@ export function scrubCassettes(
     for (const one of found) printReport(one.name, scrubCassette(one, options));
     return 0;
   }
-  const named = inputName === undefined ? {} : { inputName };
-  const { reports, leftOut } = scrubInto(out, { ...options, paths, ...named });
+  const { reports, leftOut } = scrubInto(out, { ...options, paths, inputName });
   for (const [name, report] of reports) printReport(name, report);
   if (leftOut.length > 0) print(Deno.stderr, problemText({ message: describeNotCopied(leftOut) }));
   return 0;

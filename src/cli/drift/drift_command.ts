@@ -53,7 +53,7 @@ async function checkForDrift(
   const { inputName, against, allowedTools: allowed } = options;
   const known = knownShapes();
   const findings = new Findings();
-  const named = findCassettes(options.paths, inputName === undefined ? {} : { inputName });
+  const named = findCassettes(options.paths, { inputName });
   const sdks = prepareSdks(options.sdks?.map(sdkAt) ?? findSdks({ env, cwd }), { known, findings });
   // While the program only reads files, a signal ends it at once.
   if (against !== undefined) undo.use(listen());

@@ -22,6 +22,7 @@ import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import { askVersion, refuseOldVersion } from "../../claude/program/claude_version.ts";
 import { findClaude } from "../../claude/program/find_claude.ts";
 import { fetchRelease, isVersion } from "../../claude/program/releases.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 export interface AgainOptions {
   readonly claude: ComparedClaude;
@@ -190,8 +191,7 @@ async function repeatPrompts(
       HOME: home,
       TERM: "xterm-256color",
       LANG: "C.UTF-8",
-      ...(TMPDIR === undefined ? {} : { TMPDIR }),
-      ...(DENO_DIR === undefined ? {} : { DENO_DIR }),
+      ...definedFields({ TMPDIR, DENO_DIR }),
       ...(hasKey
         ? { ANTHROPIC_API_KEY: PLACEHOLDER_KEY }
         : { ANTHROPIC_AUTH_TOKEN: PLACEHOLDER_KEY }),

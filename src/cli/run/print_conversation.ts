@@ -12,6 +12,7 @@ import type { TurnReport } from "../../run/perform_conversation.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { createOutputWriter, type OutputWriter } from "../../claude/wire/output_writer.ts";
 import { CommittedCaller } from "../../driver/inputs/deferring_callers.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 interface PrintConversationOptions extends Pick<HoldOptions, "fork"> {
   readonly caller: Caller;
@@ -50,9 +51,8 @@ export async function printConversation(
         env,
         cwd,
         caller,
-        ...(fork === undefined ? {} : { fork }),
+        ...definedFields({ fork, terminal: delegation?.terminal }),
         signals,
-        ...(delegation === undefined ? {} : { terminal: delegation.terminal }),
         outlets: outlets.all,
         emit: writer.frame,
         onReport: async (report) => {

@@ -18,6 +18,7 @@ import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { absolutePath } from "../../paths.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 interface PromptRunOptions {
   /** Reads the prompt, once everything else that could fail has been checked. */
@@ -217,14 +218,13 @@ async function perform(
   await delegation?.commit();
   return await performRun(prepared, {
     signals,
-    ...(delegation === undefined ? {} : { terminal: delegation.terminal }),
+    ...definedFields({ terminal: delegation?.terminal, onEffect: recorder?.effect }),
     outlets: outlets.all,
     emit: writer.frame,
     onInput: (input) => {
       recorder?.input(input);
       watcher?.observe(input);
     },
-    ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
     trace: tracer.trace,
     onLogLine: (line) => outlets.notify(`${line}\n`),
   });

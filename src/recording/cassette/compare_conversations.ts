@@ -14,6 +14,7 @@ import { isJsonObject } from "../../json_object.ts";
 import { parentsFirst } from "../../claude/transcript/entry_order.ts";
 import { readCallerLine } from "../../claude/wire/caller_line.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 /** The comparison of two conversations. */
 export interface ConversationComparison {
@@ -75,9 +76,7 @@ export function compareConversations(
       models,
       parting: {
         turn,
-        ...(step === undefined ? {} : { one: step.content }),
-        ...(otherStep === undefined ? {} : { other: otherStep.content }),
-        ...(difference === undefined ? {} : { difference }),
+        ...definedFields({ one: step?.content, other: otherStep?.content, difference }),
       },
     };
   }
@@ -86,11 +85,7 @@ export function compareConversations(
 
 function differenceOf(one: string, other: string): StepDifference {
   const { pointer = "", recorded, asked } = firstDifference(one, other) ?? {};
-  return {
-    pointer,
-    ...(recorded === undefined ? {} : { one: recorded }),
-    ...(asked === undefined ? {} : { other: asked }),
-  };
+  return definedFields({ pointer, one: recorded, other: asked });
 }
 
 /** The content of a step, without ids, times and costs, which differ in each run. */

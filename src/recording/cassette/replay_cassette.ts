@@ -5,6 +5,7 @@ import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 import type { OutputKind } from "../../claude/wire/output_writer.ts";
 import { asText } from "../../json_object.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 /** The result of a replay. */
 export interface CassetteReplay {
@@ -44,9 +45,7 @@ export function replayCassette(
   const result = taped.findLast(({ frame }) => frame.type === "result")?.frame;
   return {
     frames: taped,
-    ...(result === undefined ? {} : { result: result as ResultFrame }),
-    ...(ending === undefined ? {} : { ending }),
-    ...(output === undefined ? {} : { output }),
+    ...definedFields({ result: result as ResultFrame | undefined, ending, output }),
     differences: output === undefined || tape === undefined ? differences : [
       ...differences,
       ...compareFrames(

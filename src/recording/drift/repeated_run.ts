@@ -3,6 +3,7 @@ import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { parseJsonObject } from "../../claude/wire/json_text.ts";
 import type { Drift } from "./findings.ts";
 import { frameName } from "./pieces.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 /** The prompts of a recorded run, to be sent again. */
 export interface RecordedPrompts {
@@ -52,8 +53,7 @@ export function repeatablePrompts(
   return {
     ...prompts,
     isConversation: lines.length > 0,
-    ...(model === undefined ? {} : { model }),
-    ...(session.maxTurns === undefined ? {} : { maxTurns: session.maxTurns }),
+    ...definedFields({ model, maxTurns: session.maxTurns }),
     hasKey: options.apiKeySource !== "none",
   };
 }

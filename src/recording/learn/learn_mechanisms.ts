@@ -165,7 +165,9 @@ function statusOf(scene: Scene, { pid }: Interactive): string | undefined {
 
 /** The JSON objects in a file, one a line. */
 function objectsIn(path: string): readonly JsonObject[] {
-  return readTextIfThere(path).split("\n").map(parseJsonObject).filter((each) => each !== undefined);
+  return readTextIfThere(path).split("\n").map(parseJsonObject).filter((each) =>
+    each !== undefined
+  );
 }
 
 function readTextIfThere(path: string): string {

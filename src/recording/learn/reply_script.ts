@@ -1,4 +1,5 @@
 import { z } from "zod/mini";
+import { definedFields } from "../../defined_fields.ts";
 
 /** The stop reason of a reply, as in the Messages API. */
 export type StopReason =
@@ -299,8 +300,7 @@ function errorStep(rest: string): ReplyStep {
     status: Number(status),
     flavour,
     ...(message === "" ? {} : { message: unescape(message) }),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    ...(times === undefined ? {} : { times }),
+    ...definedFields({ retryAfter, times }),
   };
 }
 

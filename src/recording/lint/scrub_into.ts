@@ -23,13 +23,15 @@ export function scrubInto(
   out: string,
   { paths, inputName, ...options }: Omit<ScrubCassetteOptions, "to"> & {
     readonly paths: readonly string[];
-    readonly inputName?: string;
+    readonly inputName?: string | undefined;
   },
 ): ScrubbedCopies {
   const folder = out.replace(/(?<=[^/])\/+$/u, "");
-  const named = inputName === undefined ? {} : { inputName };
   const found = paths.flatMap((path) =>
-    findCassettes([path], named).map((one) => ({ one, root: path.replace(/(?<=[^/])\/+$/u, "") }))
+    findCassettes([path], { inputName }).map((one) => ({
+      one,
+      root: path.replace(/(?<=[^/])\/+$/u, ""),
+    }))
   );
   refuseInside(folder, found.map(({ one, root }) => one.kind === "tape" ? one.path : root));
   const several = paths.length > 1;

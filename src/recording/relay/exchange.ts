@@ -1,6 +1,7 @@
 import { z } from "zod/mini";
 import { CliError } from "../../cli_error.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 /** Bytes that are not in shared memory, as `fetch` and files take them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -119,7 +120,7 @@ function fileOf(
   return {
     format: FORMAT,
     at: new Date(at).toISOString(),
-    ...(conversation === undefined ? {} : { conversation }),
+    ...definedFields({ conversation }),
     ...(scrubbed === undefined ? {} : { scrubbed: [...scrubbed] }),
     request: { method, path, ...(body.length === 0 ? {} : { body: contentOf(body) }) },
     response: {
@@ -199,8 +200,7 @@ function exchangeOf(value: unknown, path: string): Exchange {
   };
   return {
     at: Date.parse(at),
-    ...(conversation === undefined ? {} : { conversation }),
-    ...(scrubbed === undefined ? {} : { scrubbed }),
+    ...definedFields({ conversation, scrubbed }),
     request: { method, path: asked, body: body === undefined ? new Uint8Array() : bytesIn(body) },
     response: {
       status: response.status,

@@ -6,6 +6,7 @@ import { isJsonObject } from "../../json_object.ts";
 import type { OpenQuestion } from "../conversations/conversation_state.ts";
 import { problemBody, ProblemError, toProblem } from "../problems.ts";
 import type { Call } from "./serve_http.ts";
+import { definedFields } from "../../defined_fields.ts";
 
 const OPEN_BODY = z.strictObject({
   profile: z._default(PROFILE_SCHEMA, PROFILE_SCHEMA.parse({})),
@@ -138,8 +139,7 @@ function toControlResponse(answer: Answer, { kind, input }: OpenQuestion): unkno
   const { behavior, updated_input, updated_permissions } = answer;
   return {
     behavior,
-    ...(updated_input === undefined ? {} : { updatedInput: updated_input }),
-    ...(updated_permissions === undefined ? {} : { updatedPermissions: updated_permissions }),
+    ...definedFields({ updatedInput: updated_input, updatedPermissions: updated_permissions }),
   };
 }
 
@@ -177,7 +177,7 @@ export function formatConversation(
     rate_limits: state.rateLimits ?? null,
     context_window: state.context ?? null,
     last_event_id: log.lastId,
-    ...(log.problem === undefined ? {} : { events_problem: log.problem }),
+    ...definedFields({ events_problem: log.problem }),
     recorded: cassette !== undefined,
     cwd: profile.cwd,
     profile: {
@@ -195,7 +195,7 @@ function formatQuestion(
   return {
     for: kind,
     cause,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...definedFields({ request_id: requestId }),
     ...(toolName === undefined ? {} : { tool_name: toolName, input }),
   };
 }

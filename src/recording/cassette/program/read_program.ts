@@ -14,6 +14,7 @@ import { readTape } from "../read/read_tape.ts";
 import { readMeta } from "../read/read_meta.ts";
 import { NAME_A_CASSETTE, partLines } from "../read/part_lines.ts";
 import type { ProgramOptions } from "./recorded_program.ts";
+import { definedFields } from "../../../defined_fields.ts";
 
 /** The tape of a cassette in the nested layout of `claude-agent-cassette`. */
 const NESTED_TAPE = "input.jsonl";
@@ -33,7 +34,7 @@ interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
 export function readProgram(path: string): ProgramParts {
   if (!isFolder(path)) return { tape: readTape(path) ?? missing(path), path };
   const { claude_code: version, blanked = [] } = readMeta(`${path}/${META_FILE}`) ?? {};
-  const facts = { ...(version === undefined ? {} : { version }), blanked };
+  const facts = { ...definedFields({ version }), blanked };
   const nested = readTape(`${path}/${NESTED_TAPE}`);
   const tape = readTape(`${path}/${TAPE_FILE}`);
   if (tape === undefined) {
@@ -133,8 +134,7 @@ function readCastFacts(path: string): CastFacts {
   }
   return {
     prompts,
-    ...(exit === undefined ? {} : { exit }),
-    ...(inputEnded === undefined ? {} : { inputEnded }),
+    ...definedFields({ exit, inputEnded }),
   };
 }
 

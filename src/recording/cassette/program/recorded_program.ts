@@ -5,6 +5,7 @@ import { framesOn, type TapeEntry } from "../cassette_format.ts";
 import { parseRequestId } from "../../../claude/wire/control.ts";
 import { type LiveRedaction, parseCallerLine } from "./caller_lines.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
+import { definedFields } from "../../../defined_fields.ts";
 
 /**
  * What a recorded program does with the questions that it asked its caller. The names are those of `claude-agent-cassette`.
@@ -136,12 +137,10 @@ export function recordedProgram(
   const version = options.version ?? (typeof printed === "string" ? printed : undefined);
   return {
     steps,
-    ...(exit === undefined ? {} : { exit }),
+    ...definedFields({ exit, version, redaction: options.redaction }),
     endsByItself: exitOn(tape) !== undefined || isCut || options.inputEnded === false,
     ...(isSessionId(sessionId) ? { sessionId } : {}),
-    ...(version === undefined ? {} : { version }),
     blanked: options.blanked ?? [],
-    ...(options.redaction === undefined ? {} : { redaction: options.redaction }),
     knowsPrompts: steps.every((step) => step.kind !== "message" || step.message !== undefined),
   };
 }

@@ -32,17 +32,17 @@ const DEEPEST = 12;
  */
 export function findCassettes(
   paths: readonly string[],
-  options: { readonly inputName?: string } = {},
+  options: { readonly inputName?: string | undefined } = {},
 ): readonly FoundCassette[] {
   const found = paths.flatMap((path) => findAt(path, options));
   return [...new Map(found.map((one) => [one.path, one])).values()];
 }
 
-function findAt(given: string, { inputName }: { readonly inputName?: string }) {
+function findAt(given: string, { inputName }: { readonly inputName?: string | undefined }) {
   const path = given.replace(/(?<=[^/])\/+$/u, "");
   if (isFolder(path)) {
     const root = Deno.realPathSync(path);
-    return findIn(path, { root, depth: 0, ...(inputName === undefined ? {} : { inputName }) });
+    return findIn(path, { root, depth: 0, inputName });
   }
   if (/\.cast$|(?:^|\/)meta\.json$/u.test(path)) {
     throw new CliError(`Cannot take ${path} for a cassette: it is a part of one`, {
@@ -57,7 +57,7 @@ interface Place {
   readonly root: string;
   /** The level below that folder. */
   readonly depth: number;
-  readonly inputName?: string;
+  readonly inputName?: string | undefined;
 }
 
 function findIn(folder: string, place: Place): readonly FoundCassette[] {

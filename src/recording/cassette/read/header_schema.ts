@@ -8,6 +8,7 @@ import type { SubagentStats } from "../../../conversation/output/result/turn_tot
 import type { CallerOptions } from "../../../conversation/protocol/caller_options.ts";
 import type { Limits, SessionOptions } from "../../../conversation/control/session_options.ts";
 import { LARGEST_SIDE } from "../../../conversation/terminal/screen.ts";
+import { definedFields } from "../../../defined_fields.ts";
 
 /** A schema for each field of a type, optional ones included. Parsing drops fields without a schema. */
 export type Fields<Value> = { readonly [Key in keyof Required<Value>]: z.ZodMiniType };
@@ -244,8 +245,7 @@ export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
           first: {
             text: prompt,
             way: inject,
-            ...(command === undefined ? {} : { command }),
-            ...(altered === undefined ? {} : { altered }),
+            ...definedFields({ command, altered }),
           },
         },
       };

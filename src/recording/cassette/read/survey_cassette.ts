@@ -15,6 +15,7 @@ import { parseTapeEntry } from "./read_tape.ts";
 import { NAME_A_CASSETTE, partLines, refuseOutsideLink } from "./part_lines.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
 import { parseJsonObject } from "../../../claude/wire/json_text.ts";
+import { definedFields } from "../../../defined_fields.ts";
 
 /** Most kinds of frames that are counted separately. Real runs have fewer. */
 const MOST_KINDS = 200;
@@ -116,11 +117,11 @@ function surveyOf(
       ...(metaSize === undefined ? {} : { [META_FILE]: { bytes: metaSize } }),
       ...(api === undefined ? {} : { [API_FOLDER]: api }),
     },
-    ...(further === undefined ? {} : { further }),
+    ...definedFields({ further }),
     durationMs: Math.max(cast?.last ?? 0, tape?.last ?? 0),
     turns: tape?.turns ?? 0,
     frames: Object.fromEntries(tape?.kinds ?? []),
-    ...(cast?.ended === undefined ? {} : { ended: cast.ended }),
+    ...definedFields({ ended: cast?.ended }),
   };
 }
 
@@ -157,8 +158,7 @@ function metaOf(header: CastHeader | undefined): Partial<CassetteMeta> {
   const { width, height, timestamp, claude_print: { version, claude_version } } = header;
   const when = new Date(timestamp * 1000);
   return {
-    ...(version === undefined ? {} : { claude_print: version }),
-    ...(claude_version === undefined ? {} : { claude_code: claude_version }),
+    ...definedFields({ claude_print: version, claude_code: claude_version }),
     size: { cols: width, rows: height },
     ...(Number.isNaN(when.getTime()) ? {} : { when: when.toISOString() }),
   };
