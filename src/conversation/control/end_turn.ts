@@ -18,7 +18,6 @@ import { deliverNext } from "./deliver.ts";
 import { type Prompt, ticketsOf } from "./message.ts";
 import { type ChildStatus, isLast, type SessionState } from "./session_state.ts";
 import { NO_TURN } from "./turn_state.ts";
-import { runOld } from "./step.ts";
 import { takeFirst } from "./taken_prompts.ts";
 import { askCost, canAskCost, settlingDeadlines } from "./wait_times.ts";
 
@@ -37,7 +36,7 @@ export function endTurn(
   } = {},
 ): void {
   const keepsPrompts = step.state.phase === "settling" || isPromptRecorded(step.state);
-  runOld(step, (state) => withdraw(state, { keepsPrompts }));
+  withdraw(step, { keepsPrompts });
   refuseWithdrawn(step);
   const isLastTurn = isLast(step.state);
   const awaitsWakeup = !followed && isFollowedByWakeup(step.state, ending);

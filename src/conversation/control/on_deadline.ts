@@ -1,5 +1,5 @@
 import { isAborted, isPromptLost, resendLostPrompts, retryAbort } from "./stop_turn.ts";
-import { askRest, onTold } from "../protocol/questions/asking.ts";
+import { askRemaining, onLinesPrinted } from "../protocol/questions/asking.ts";
 import { onCallbacksDue } from "../protocol/questions/hook_callbacks.ts";
 import { onForegroundDeadline, onTaskDeadline } from "../protocol/requests/background_calls.ts";
 import { backgroundTasksOf } from "./background_wait.ts";
@@ -20,7 +20,6 @@ import { slashWord } from "./prompt/prompt_text.ts";
 import { deadline } from "./effect.ts";
 import type { DeadlineName } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
-import { runOld } from "./step.ts";
 import { currentPrompt, takeFirst } from "./taken_prompts.ts";
 import { endInAnyCase, endTurn, settleCost } from "./end_turn.ts";
 
@@ -84,13 +83,13 @@ function onOpenDeadline(
     case "budget":
       return releaseTools(step);
     case "told":
-      return runOld(step, (state) => askRest(state, at));
+      return askRemaining(step, at);
     case "callback":
-      return runOld(step, (state) => onCallbacksDue(state, at));
+      return onCallbacksDue(step, at);
     // These print the lines that were deferred.
     case "init":
     case "subagent":
-      return runOld(step, (state) => onTold(state, at));
+      return onLinesPrinted(step, at);
     case "record":
     case "shells":
     case "compaction":

@@ -1,6 +1,6 @@
 import { isFirstStop } from "./background_turns.ts";
 import { answerHook, decisionEffects, veto } from "../protocol/answers.ts";
-import { askWhenTold, onElicitation } from "../protocol/questions/asking.ts";
+import { askOncePrinted, onElicitation } from "../protocol/questions/asking.ts";
 import { callOf } from "../protocol/questions/told_calls.ts";
 import { unchosenSkill } from "../protocol/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../protocol/structured_output.ts";
@@ -17,7 +17,6 @@ import { awaitServers } from "./await_servers.ts";
 import { onTurnHook } from "./turn_hooks.ts";
 import { onAnnounced } from "./on_status.ts";
 import { isOverspent, type SessionState } from "./session_state.ts";
-import { runOld } from "./step.ts";
 import { takeFirst } from "./taken_prompts.ts";
 import { beginNextTurn } from "./end_turn.ts";
 import { askCost, costDeadline } from "./wait_times.ts";
@@ -82,7 +81,7 @@ function receiveHook(step: ControlStep, call: HookCall): void {
       return;
     case "Elicitation":
       onTurnHook(step, call);
-      runOld(step, (state) => onElicitation(state, { ...asking, hookId: id }));
+      onElicitation(step, { ...asking, hookId: id });
       return;
     case "Stop":
       onStop(step, asking);
@@ -185,7 +184,7 @@ function onPermissionRequest(step: ControlStep, call: AskingHook): void {
   const effects = step.capture(() => onTurnHook(step, call));
   if (caller?.permissions && mayAsk(step.state)) {
     step.emit(...effects);
-    runOld(step, (state) => askWhenTold(state, { asking: { hookId, payload }, at }));
+    askOncePrinted(step, { asking: { hookId, payload }, at });
     return;
   }
   const { id: callId, hookAsks } = callOf(step.state as SessionState, payload) ?? {};
@@ -232,7 +231,7 @@ function onCallback(step: ControlStep, call: HookCall, place: number): void {
     if (callback.event === "SubagentStart" && typeof agentId === "string") {
       step.update({ silentAgents: new Set([...silentAgents, agentId]) });
     }
-    runOld(step, (state) => askWhenTold(state, { asking: { hookId, payload, callback }, at }));
+    askOncePrinted(step, { asking: { hookId, payload, callback }, at });
     return;
   }
   // Escape or the end of the child ends what this hook guards.

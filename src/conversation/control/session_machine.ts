@@ -1,7 +1,12 @@
 import { recordDrawing, stopAfterCommand, stopForUrgentMessage } from "./stop_turn.ts";
 import { awaitBackground } from "./background_wait.ts";
 import { emitAfterInitialization } from "../protocol/requests/initialize.ts";
-import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../protocol/questions/asking.ts";
+import {
+  onAnswer,
+  onLinesPrinted,
+  onPromptToolAnswer,
+  onServerMessage,
+} from "../protocol/questions/asking.ts";
 import { onCallerGone } from "../protocol/questions/unanswered.ts";
 import { dueLater } from "../protocol/questions/question.ts";
 import { withUntold } from "../protocol/questions/told_calls.ts";
@@ -33,7 +38,6 @@ import { onStatus } from "./on_status.ts";
 import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
-import { runOld } from "./step.ts";
 import { plainOutput, withWritten } from "../terminal/screen.ts";
 import { missedLater } from "../terminal/paste.ts";
 import { endAtOnce, onTaskless, settleCost } from "./end_turn.ts";
@@ -101,7 +105,7 @@ function receive(step: ControlStep, input: Input): void {
     case "consulted":
       return onHelperAnswer(step, input);
     case "answer":
-      return runOld(step, (state) => onAnswer(state, input.answer));
+      return onAnswer(step, input.answer);
     case "mcp-message":
       return onMcpMessage(step, input);
     case "closed":
@@ -132,7 +136,7 @@ function receive(step: ControlStep, input: Input): void {
     case "subagent":
       return onSubagentLine(step, input.line);
     case "read":
-      return runOld(step, (state) => onTold(state, input.at));
+      return onLinesPrinted(step, input.at);
     case "shells":
       if (input.unused) onTaskless(step);
       return;
@@ -209,9 +213,9 @@ function onMcpMessage(step: ControlStep, input: InputOf<"mcp-message">): void {
   } else if (input.server === OUTPUT_SERVER && output !== undefined) {
     onOutputMessage(step, input);
   } else if (input.server === caller?.promptTool?.server) {
-    runOld(step, (state) => onToolAnswer(state, input.message));
+    onPromptToolAnswer(step, input.message);
   } else {
-    runOld(step, (state) => onServerMessage(state, input));
+    onServerMessage(step, input);
   }
 }
 
@@ -312,7 +316,7 @@ function onMessage(step: ControlStep, message: Message): void {
 function onClosed(step: ControlStep): void {
   const { phase, ending } = step.state;
   step.update({ isOpen: false });
-  runOld(step, onCallerGone);
+  onCallerGone(step);
   if (ending !== undefined) return;
   if (phase !== "settling" || !endAtOnce(step)) deliverNext(step);
   if (step.state.phase === "working") awaitBackground(step);

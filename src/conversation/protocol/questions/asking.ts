@@ -36,241 +36,254 @@ import { callOf, isHook, isTold, type Waiting, withTold } from "./told_calls.ts"
 import { endSession } from "../../control/end_session.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { act, andThen, asOld, deadline, stay, type Step } from "../../control/step.ts";
+import type { ControlStep } from "../../control/control_step.ts";
+import { deadline } from "../../control/effect.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../claude/wire/control.ts";
 
 /**
- * How long the line that a question is about may take to be read: lines are held back for 0.1 s, which goes on while the
- * child waits.
+ * How long the line that a question is about may take to be read: the child delays lines by 0.1 s, also while it waits.
  */
-const TOLD_MS = 2000;
+const PRINTED_MS = 2000;
 
-/** Something waits for the caller, who is asked once the frames of what it is about have been printed. */
-export function askWhenTold(
-  before: SessionState,
+/** Asks the caller once the frames of the question's subject have been printed. */
+export function askOncePrinted(
+  step: ControlStep,
   { asking, at }: { readonly asking: Waiting; readonly at: number },
-): Step {
-  const { state, effects } = askTold({
-    ...before,
-    waitingQuestions: [...before.waitingQuestions, asking],
-  }, at);
-  return state.waitingQuestions.includes(asking)
-    ? act(state, [
-      ...effects,
-      deadline("told", TOLD_MS),
-      ...(isHook(asking) ? [deadline("look")] : []),
-    ])
-    : act(state, effects);
+): void {
+  step.update({ waitingQuestions: [...step.state.waitingQuestions, asking] });
+  askPrinted(step, at);
+  if (!step.state.waitingQuestions.includes(asking)) return;
+  step.emit(deadline("told", PRINTED_MS));
+  if (isHook(asking)) step.emit(deadline("look"));
 }
 
-/** The frames of all lines so far have been printed: asks about what has been told by now. */
-export function onTold(before: SessionState, at: number): Step {
-  return askTold(withTold(before), at);
+/** Asks the questions whose subjects have been printed: the frames of all lines so far have been. */
+export function onLinesPrinted(step: ControlStep, at: number): void {
+  step.replace(withTold(step.state));
+  askPrinted(step, at);
 }
 
-function askTold(before: SessionState, at: number): Step {
-  return askThose(before, { at, isReady: (state, waiting) => isTold(state, waiting) });
+function askPrinted(step: ControlStep, at: number): void {
+  askReady(step, { at, isReady: isTold });
 }
 
-/** Asks about the rest too: it is not told any more. */
-export function askRest(before: SessionState, at: number): Step {
-  return askThose(withTold(before), { at, isReady: () => true });
+/** Asks all questions that wait: their subjects are not printed any more. */
+export function askRemaining(step: ControlStep, at: number): void {
+  step.replace(withTold(step.state));
+  askReady(step, { at, isReady: () => true });
 }
 
-function askThose(
-  before: SessionState,
+function askReady(
+  step: ControlStep,
   { at, isReady }: {
     readonly at: number;
     readonly isReady: (state: SessionState, waiting: Waiting) => boolean;
   },
-): Step {
-  if (before.waitingQuestions.length === 0) return stay(before);
-  let step = stay({ ...before, waitingQuestions: [] });
+): void {
+  const { waitingQuestions: all } = step.state;
+  if (all.length === 0) return;
+  step.update({ waitingQuestions: [] });
   // Hooks about a permission come after it.
-  const permissions = before.waitingQuestions.filter(isPermission);
-  const others = before.waitingQuestions.filter((waiting) => !isPermission(waiting));
+  const permissions = all.filter(isPermission);
+  const others = all.filter((waiting) => !isPermission(waiting));
   for (const waiting of [...permissions, ...others]) {
-    step = isReady(step.state, waiting)
-      ? andThen(
-        step,
-        (state) =>
-          isHook(waiting) ? askFor(state, { hook: waiting, at }) : askServer(state, waiting),
-      )
-      : act(
-        { ...step.state, waitingQuestions: [...step.state.waitingQuestions, waiting] },
-        step.effects,
-      );
+    if (!isReady(step.state, waiting)) {
+      step.update({ waitingQuestions: [...step.state.waitingQuestions, waiting] });
+    } else if (isHook(waiting)) {
+      askForHook(step, { hook: waiting, at });
+    } else {
+      askServer(step, waiting);
+    }
   }
-  return step.state.waitingQuestions.length > 0
-    ? step
-    : act(step.state, [...step.effects, deadline("told")]);
+  if (step.state.waitingQuestions.length === 0) step.emit(deadline("told"));
 }
 
-function askFor(
-  state: SessionState,
-  { hook: { hookId, payload: told, callback, elicits }, at }: {
-    readonly hook: WaitingHook;
-    readonly at: number;
-  },
-): Step {
+function askForHook(
+  step: ControlStep,
+  { hook, at }: { readonly hook: WaitingHook; readonly at: number },
+): void {
+  const { hookId, callback, elicits } = hook;
+  const { isOpen } = step.state;
   if (elicits) {
-    return state.isOpen
-      ? ask(state, { question: { kind: "elicitation", hookId }, request: elicitation(told) })
-      : act(state, [answerHook(hookId, NOBODY_ASKED)]);
+    if (isOpen) {
+      ask(step, { question: { kind: "elicitation", hookId }, request: elicitation(hook.payload) });
+    } else {
+      step.emit(answerHook(hookId, NOBODY_ASKED));
+    }
+    return;
   }
-  const payload = withOwnServer(state, told);
-  if (callback !== undefined) {
-    return state.isOpen
-      ? askCallback(state, callbackQuestion(state, { callback, payload, hookId, at }), at)
-      : act(state, unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
+  const payload = withOwnServer(step.state, hook.payload);
+  if (callback === undefined) {
+    askForPermission(step, { hookId, payload });
+  } else if (isOpen) {
+    ask(step, callbackQuestion(step.state, { callback, payload, hookId, at }));
+    step.emit(...untilDue(step.state, at));
+  } else {
+    step.emit(...unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
   }
-  const call = callOf(state, payload);
+}
+
+function askForPermission(
+  step: ControlStep,
+  { hookId, payload }: Pick<WaitingHook, "hookId" | "payload">,
+): void {
+  const { isOpen, printedCalls, options: { caller } } = step.state;
+  const call = callOf(step.state, payload);
   const { tool_name: tool, tool_input: input } = payload;
   const question = { kind: "permission", hookId, tool, input, call } as const;
-  const next: SessionState = {
-    ...state,
-    printedCalls: state.printedCalls.map((each) =>
+  step.update({
+    printedCalls: printedCalls.map((each) =>
       each === call ? { ...each, askedWith: JSON.stringify(input) } : each
     ),
-  };
-  const promptTool = state.options.caller?.promptTool;
-  if (promptTool !== undefined) return askTool(next, { promptTool, question, payload });
-  return state.isOpen && !state.options.caller?.isAbsent
-    ? ask(next, { question, request: permissionQuestion(payload, { call }) })
-    : decide(next, { question, decision: unanswerable("Stream closed") });
+  });
+  if (caller?.promptTool !== undefined) {
+    askPromptTool(step, { promptTool: caller.promptTool, question, payload });
+  } else if (isOpen && !caller?.isAbsent) {
+    ask(step, { question, request: permissionQuestion(payload, { call }) });
+  } else {
+    decide(step, { question, decision: unanswerable("Stream closed") });
+  }
 }
 
-/** Has a tool decide; without it nothing can go on, as in `claude -p`: with an answer the child would ask the model. */
-function askTool(
-  state: SessionState,
+/** Has a tool decide. Without it the session ends, as in `claude -p`: with an answer the child would ask the model. */
+function askPromptTool(
+  step: ControlStep,
   { promptTool, question, payload }: {
     readonly promptTool: PromptTool;
     readonly question: Extract<Question, { readonly kind: "permission" }>;
     readonly payload: HookPayload;
   },
-): Step {
-  if (promptTool.ownServer !== undefined && !state.isOpen) {
-    return decide(state, { question, decision: unanswerable("Stream closed") });
+): void {
+  if (promptTool.ownServer !== undefined && !step.state.isOpen) {
+    decide(step, { question, decision: unanswerable("Stream closed") });
+    return;
   }
-  const asking = withQuestion(state, question);
-  const { id } = asking;
-  const made = promptCall(state, { promptTool, id, payload, call: question.call });
-  if (made !== undefined) return act(asking.state, [made]);
+  const id = nextId(step.state);
+  const made = promptCall(step.state, { promptTool, id, payload, call: question.call });
+  if (made !== undefined) {
+    recordQuestion(step, { id, question });
+    step.emit(made);
+    return;
+  }
   const { name, tool } = promptTool;
   const prefix = name.slice(0, name.length - tool.length);
-  const available = toolsBesidePrompt(state, promptTool).map((other) => `${prefix}${other}`);
-  return asOld(state, (step) => endSession(step, { kind: "no-prompt-tool", name, available }));
+  const available = toolsBesidePrompt(step.state, promptTool).map((other) => `${prefix}${other}`);
+  endSession(step, { kind: "no-prompt-tool", name, available });
 }
 
-/** The tool that decides has answered, or its server has told which tools it has. */
-export function onToolAnswer(before: SessionState, message: JsonObject): Step {
+/** Receives the answer of the tool that decides, or the list of its server's tools. */
+export function onPromptToolAnswer(step: ControlStep, message: JsonObject): void {
   const { id } = message;
-  const question = typeof id === "string" ? before.openQuestions.get(id) : undefined;
+  const question = typeof id === "string" ? step.state.openQuestions.get(id) : undefined;
   if (typeof id !== "string" || question?.kind !== "permission") {
-    return stay(notePromptTools(before, message));
+    step.replace(notePromptTools(step.state, message));
+    return;
   }
-  const state = { ...before, openQuestions: without(before.openQuestions, id) };
-  return decide(state, {
-    question,
-    decision: promptDecision(message, question),
-  });
+  step.update({ openQuestions: without(step.state.openQuestions, id) });
+  decide(step, { question, decision: promptDecision(message, question) });
 }
 
-function askCallback(
-  state: SessionState,
-  asked: ReturnType<typeof callbackQuestion>,
-  at: number,
-): Step {
-  const asking = ask(state, asked);
-  return act(asking.state, [...asking.effects, ...untilDue(asking.state, at)]);
-}
-
-/** The child says something to an MCP server of the caller's: a call of a tool once that has been told. */
+/** Receives the child's message to an MCP server of the caller's. A call of a tool waits until it is printed. */
 export function onServerMessage(
-  state: SessionState,
+  step: ControlStep,
   { server, message, at }: WaitingMessage & { readonly at: number },
-): Step {
-  return message["method"] === PROBE
-    ? act(state, unknownMethod(serverQuestion({ server, message })))
-    : askWhenTold(withCancelled(state, { server, message }), { asking: { server, message }, at });
+): void {
+  if (message["method"] === PROBE) {
+    step.emit(...unknownMethod(serverQuestion({ server, message })));
+    return;
+  }
+  step.replace(withCancelled(step.state, { server, message }));
+  askOncePrinted(step, { asking: { server, message }, at });
 }
 
-/** An MCP server asks the user something: a caller that speaks the protocol is asked in the user's place. */
+/** Receives an MCP server's question to the user: a caller that speaks the protocol is asked in the user's place. */
 export function onElicitation(
-  state: SessionState,
+  step: ControlStep,
   { hookId, payload, at }: Pick<WaitingHook, "hookId" | "payload"> & { readonly at: number },
-): Step {
-  return state.options.caller?.initialized === undefined
-    ? act(state, [answerHook(hookId, NOBODY_ASKED)])
-    : askWhenTold(state, { asking: { hookId, payload, elicits: true }, at });
+): void {
+  if (step.state.options.caller?.initialized === undefined) {
+    step.emit(answerHook(hookId, NOBODY_ASKED));
+  } else {
+    askOncePrinted(step, { asking: { hookId, payload, elicits: true }, at });
+  }
 }
 
-function askServer(state: SessionState, waiting: WaitingMessage): Step {
+function askServer(step: ControlStep, waiting: WaitingMessage): void {
   const { server, message } = waiting;
   const question = serverQuestion(waiting);
-  return state.isOpen
-    ? ask(state, { question, request: { subtype: "mcp_message", server_name: server, message } })
-    : act(state, serverError(question, SERVER_GONE));
+  if (step.state.isOpen) {
+    ask(step, { question, request: { subtype: "mcp_message", server_name: server, message } });
+  } else {
+    step.emit(...serverError(question, SERVER_GONE));
+  }
 }
 
 function ask(
-  state: SessionState,
+  step: ControlStep,
   { question, request }: { readonly question: Question; readonly request: CallerQuestion },
-): Step {
-  const asking = withQuestion(state, question);
-  return act(asking.state, [{ type: "ask", id: asking.id, question: request }]);
+): void {
+  const id = nextId(step.state);
+  recordQuestion(step, { id, question });
+  step.emit({ type: "ask", id, question: request });
 }
 
-/** Remembers a question under an id of its own. */
-function withQuestion(
-  state: SessionState,
-  question: Question,
-): { readonly state: SessionState; readonly id: string } {
-  const questions = state.questionCount + 1;
-  const id = `${state.options.caller?.idPrefix}-${questions}`;
-  return {
-    state: {
-      ...state,
-      questionCount: questions,
-      openQuestions: new Map([...state.openQuestions, [id, question]]),
-    },
-    id,
-  };
+function nextId({ options, questionCount }: SessionState): string {
+  return `${options.caller?.idPrefix}-${questionCount + 1}`;
 }
 
-/** The caller answers; what nobody has asked, or not any more, is nothing to anybody. */
-export function onAnswer(before: SessionState, given: ControlAnswer): Step {
-  const question = before.openQuestions.get(given.id);
-  if (question === undefined) return stay(before);
-  const state = { ...before, openQuestions: without(before.openQuestions, given.id) };
+function recordQuestion(
+  step: ControlStep,
+  { id, question }: { readonly id: string; readonly question: Question },
+): void {
+  const { questionCount, openQuestions } = step.state;
+  step.update({
+    questionCount: questionCount + 1,
+    openQuestions: new Map([...openQuestions, [id, question]]),
+  });
+}
+
+/** Receives an answer of the caller's; ignores one to a question that is not open. */
+export function onAnswer(step: ControlStep, given: ControlAnswer): void {
+  const { openQuestions, options: { caller } } = step.state;
+  const question = openQuestions.get(given.id);
+  if (question === undefined) return;
+  if (question.kind === "permission" && isAskedElsewhere(step.state)) return;
+  step.update({ openQuestions: without(openQuestions, given.id) });
   switch (question.kind) {
     case "permission":
-      if (isAskedElsewhere(before)) return stay(before);
-      return decide(state, {
+      decide(step, {
         question,
-        decision: state.options.caller?.promptTool !== undefined
+        decision: caller?.promptTool !== undefined
           ? ownPromptDecision(given, question)
           : "error" in given
           ? failedRequest(`Error: ${given.error}`)
           : decisionOf(given.response, question),
       });
+      return;
     case "server":
-      return "error" in given
-        ? act(withFailure(state, question), serverError(question, given.error))
-        : act(noted(state, question, given.response), serverAnswer(question, given.response));
+      if ("error" in given) {
+        step.replace(withFailure(step.state, question));
+        step.emit(...serverError(question, given.error));
+      } else {
+        step.replace(noted(step.state, question, given.response));
+        step.emit(...serverAnswer(question, given.response));
+      }
+      return;
     case "elicitation":
-      return act(state, [
+      step.emit(
         answerHook(question.hookId, "error" in given ? NOBODY_ASKED : elicited(given.response)),
-      ]);
+      );
+      return;
     case "callback": {
       const misnamed = misnamedPrompt(question, given);
-      return misnamed === undefined
-        ? act(
-          { ...withHookAsks(state, question, given), isCallerSilent: false },
-          callbackAnswer(state, question, given),
-        )
-        : asOld(state, (step) => endSession(step, { kind: "misnamed-answer", message: misnamed }));
+      if (misnamed !== undefined) {
+        endSession(step, { kind: "misnamed-answer", message: misnamed });
+        return;
+      }
+      step.emit(...callbackAnswer(step.state, question, given));
+      step.replace(withHookAsks(step.state, question, given));
+      step.update({ isCallerSilent: false });
     }
   }
 }

@@ -2,11 +2,10 @@ import { answerHook, decisionEffects } from "../answers.ts";
 import { type Decision, failedRequest, withMode } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./told_calls.ts";
-import type { Effect } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { awaitStoppedTurn } from "../../control/stop_turn.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { act, asOld, stay, type Step } from "../../control/step.ts";
+import type { ControlStep } from "../../control/control_step.ts";
 import { lookDeadline } from "../../control/wait_times.ts";
 
 /** Whether somebody else decides what the screen asks. */
@@ -20,27 +19,25 @@ export function isPermission(waiting: Waiting): boolean {
   return isHook(waiting) && waiting.callback === undefined && !waiting.elicits;
 }
 
-/** Hands a decision to the hook that waits for it. */
+/** Answers the hook that waits for a decision. */
 export function decide(
-  state: SessionState,
+  step: ControlStep,
   { question: { hookId, call }, decision }: {
     readonly question: Extract<Question, { readonly kind: "permission" }>;
     readonly decision: Decision;
   },
-): Step {
-  const effects: readonly Effect[] = [
-    answerHook(hookId, withChosenMode(state, decision)),
-    // A turn that ends with it takes no notice of what was decided.
-    ...decisionEffects(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
-    ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
-  ];
-  const decisive = decision.outcome === "accepted" ? withAllowed(state, call, decision) : state;
+): void {
+  const { outcome, interrupt, mode } = decision;
+  step.emit(answerHook(hookId, withChosenMode(step.state, decision)));
+  // A turn that ends with it ignores what was decided.
+  step.emit(...decisionEffects(call?.id, interrupt ? "withdrawn" : outcome));
+  if (mode !== undefined) step.emit({ type: "mode", mode });
+  if (outcome === "accepted") recordAllowed(step, call, decision);
   // A subagent in the background has an abort controller of its own, others have that of the turn (2.1.332).
-  const isApart = state.childQueue.runningTasks.has(call?.agentId ?? "");
-  const next = decision.interrupt && !isApart ? asOld(decisive, awaitStoppedTurn) : stay(decisive);
-  // What stands on the screen now, if anything, is another dialog.
-  const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
-  return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookDeadline()] : [])]);
+  const isApart = step.state.childQueue.runningTasks.has(call?.agentId ?? "");
+  if (interrupt && !isApart) awaitStoppedTurn(step);
+  // A dialog that is on the screen now is another one.
+  if (step.state.status?.status === "waiting" && !isAsking(step.state)) step.emit(lookDeadline());
 }
 
 /**
@@ -57,17 +54,19 @@ function withChosenMode(
     : withMode(reply, chosen);
 }
 
-function withAllowed(
-  state: SessionState,
+function recordAllowed(
+  step: ControlStep,
   allowed: ToolCall | undefined,
   { otherInput, mode }: Decision,
-): SessionState {
+): void {
+  const { printedCalls, changes } = step.state;
   const other = otherInput === undefined ? {} : { allowedWith: JSON.stringify(otherInput) };
-  const calls = state.printedCalls.map((call) =>
+  const calls = printedCalls.map((call) =>
     call.id === allowed?.id ? { ...call, allowed: true, ...other } as const : call
   );
-  const appliedMode = mode ?? state.changes?.permissionMode;
-  return { ...state, printedCalls: calls, ...(appliedMode === undefined ? {} : { appliedMode }) };
+  step.update({ printedCalls: calls });
+  const appliedMode = mode ?? changes?.permissionMode;
+  if (appliedMode !== undefined) step.update({ appliedMode });
 }
 
 /**

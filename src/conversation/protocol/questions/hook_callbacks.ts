@@ -2,11 +2,11 @@ import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { answerHook, decisionEffects } from "../answers.ts";
 import type { CallbackHook } from "../caller_options.ts";
 import { type Question, without } from "./question.ts";
-import type { Effect } from "../../control/effect.ts";
+import type { ControlStep } from "../../control/control_step.ts";
+import { deadline, type Effect } from "../../control/effect.ts";
 import { confirmationAsked, DEFERRAL } from "../../control/hook_answers.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
-import { act, andThen, deadline, stay, type Step } from "../../control/step.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../claude/wire/control.ts";
 
@@ -264,28 +264,21 @@ export function unheard(
   return [answerHook(hookId, GONE), ...decisionEffects(id, "gone")];
 }
 
-/** Goes on without the hooks of the caller's whose time is up. */
-export function onCallbacksDue(before: SessionState, at: number): Step {
-  let step: Step = stay(before);
-  for (const [id, question] of before.openQuestions) {
+/** Answers the caller's hooks whose time is up. */
+export function onCallbacksDue(step: ControlStep, at: number): void {
+  for (const [id, question] of step.state.openQuestions) {
     if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
     const { hookId, callback: { event }, toolUseId } = question;
-    step = andThen(step, (state) => {
-      const isToldSilent = event === "Stop" && !state.isCallerSilent;
-      const asked = without(state.openQuestions, id);
-      return act(
-        isToldSilent
-          ? { ...state, openQuestions: asked, isCallerSilent: true }
-          : { ...state, openQuestions: asked },
-        [
-          { type: "withdraw", id },
-          answerHook(hookId, isToldSilent ? SILENT : lateAnswer(question)),
-          ...(event === "PreToolUse" ? decisionEffects(toolUseId, "late") : []),
-        ],
-      );
-    });
+    const saysSilent = event === "Stop" && !step.state.isCallerSilent;
+    step.update({ openQuestions: without(step.state.openQuestions, id) });
+    if (saysSilent) step.update({ isCallerSilent: true });
+    step.emit(
+      { type: "withdraw", id },
+      answerHook(hookId, saysSilent ? SILENT : lateAnswer(question)),
+    );
+    if (event === "PreToolUse") step.emit(...decisionEffects(toolUseId, "late"));
   }
-  return act(step.state, [...step.effects, ...untilDue(step.state, at)]);
+  step.emit(...untilDue(step.state, at));
 }
 
 /** As `claude -p`: a hook that may forbid something forbids it when it says nothing. */

@@ -5,89 +5,86 @@ import { NOBODY_ASKED } from "./elicitation.ts";
 import { unheard } from "./hook_callbacks.ts";
 import { isAskedElsewhere } from "./prompt_tool.ts";
 import type { Question } from "./question.ts";
-import { isHook } from "./told_calls.ts";
-import type { Effect } from "../../control/effect.ts";
-import type { SessionState } from "../../control/session_state.ts";
-import { act, andThen, stay, type Step } from "../../control/step.ts";
+import { isHook, type Waiting } from "./told_calls.ts";
+import type { ControlStep } from "../../control/control_step.ts";
 
-/** Whoever could answer has gone. */
-export function onCallerGone(before: SessionState): Step {
-  // A tool answers all the same, unless it is one of the caller's.
-  if (isAskedElsewhere(before)) return stay(before);
-  let step: Step = stay({ ...before, openQuestions: new Map(), waitingQuestions: [] });
-  for (const question of before.openQuestions.values()) {
-    step = andThen(
-      step,
-      (state) =>
-        question.kind === "permission"
-          ? decide(state, { question, decision: unanswerable() })
-          : act(
-            state,
-            question.kind === "callback"
-              ? unheard(question)
-              : question.kind === "elicitation"
-              ? [answerHook(question.hookId, NOBODY_ASKED)]
-              : serverError(question, SERVER_GONE),
-          ),
-    );
+/** Answers all questions in the place of the caller, who has gone. */
+export function onCallerGone(step: ControlStep): void {
+  // A prompt tool answers all the same, unless it is one of the caller's.
+  if (isAskedElsewhere(step.state)) return;
+  const { openQuestions, waitingQuestions } = step.state;
+  step.update({ openQuestions: new Map(), waitingQuestions: [] });
+  for (const question of openQuestions.values()) answerInPlace(step, question);
+  for (const waiting of waitingQuestions) answerWaiting(step, waiting);
+}
+
+function answerInPlace(step: ControlStep, question: Question): void {
+  switch (question.kind) {
+    case "permission":
+      return decide(step, { question, decision: unanswerable() });
+    case "callback":
+      return step.emit(...unheard(question));
+    case "elicitation":
+      return step.emit(answerHook(question.hookId, NOBODY_ASKED));
+    case "server":
+      return step.emit(...serverError(question, SERVER_GONE));
   }
-  for (const waiting of before.waitingQuestions) {
-    step = andThen(step, (state) => {
-      if (!isHook(waiting)) return act(state, serverError(serverQuestion(waiting), SERVER_GONE));
-      const { hookId, callback, payload, elicits } = waiting;
-      if (callback !== undefined) {
-        return act(state, unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
-      }
-      const reply = elicits ? NOBODY_ASKED : unanswerable().reply;
-      return act(state, [answerHook(hookId, reply)]);
-    });
+}
+
+function answerWaiting(step: ControlStep, waiting: Waiting): void {
+  if (!isHook(waiting)) {
+    step.emit(...serverError(serverQuestion(waiting), SERVER_GONE));
+    return;
   }
-  return step;
+  const { hookId, callback, payload, elicits } = waiting;
+  if (callback !== undefined) {
+    step.emit(...unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
+  } else {
+    step.emit(answerHook(hookId, elicits ? NOBODY_ASKED : unanswerable().reply));
+  }
 }
 
 /**
- * Withdraws all questions to the caller, asked or not yet. The hooks behind them get no answer here: Claude Code must
- * first learn that the turn is stopped, then `refuseWithdrawn` answers.
+ * Withdraws all questions to the caller, asked or not yet. Their hooks get no answer here: Claude Code must first learn
+ * that the turn is stopped, then `refuseWithdrawn` answers.
  *
  * @param options.keepsPrompts whether the caller's hooks of a prompt are kept: that is the next turn's
  */
 export function withdraw(
-  state: SessionState,
+  step: ControlStep,
   { keepsPrompts = false }: { readonly keepsPrompts?: boolean } = {},
-): Step {
-  const isKept = (each: Question | SessionState["waitingQuestions"][number]) =>
+): void {
+  const { openQuestions, waitingQuestions, withdrawnHooks, options } = step.state;
+  const isKept = (each: Question | Waiting) =>
     keepsPrompts && "callback" in each && each.callback?.event === "UserPromptSubmit";
-  const effects: Effect[] = [];
-  const withdrawn = [...state.withdrawnHooks];
-  // The child itself tells a server of the caller which request it gives up.
-  const asked = new Map(
-    [...state.openQuestions].filter(([, question]) =>
-      question.kind === "server" || isKept(question)
-    ),
-  );
-  for (const [id, question] of state.openQuestions) {
-    if (question.kind === "server" || isKept(question)) continue;
+  const kept = new Map<string, Question>();
+  const withdrawn = [...withdrawnHooks];
+  for (const [id, question] of openQuestions) {
+    // The child itself tells a server of the caller which request it gives up.
+    if (question.kind === "server" || isKept(question)) {
+      kept.set(id, question);
+      continue;
+    }
     // A prompt tool is a program of its own and gets no message of the control protocol.
-    const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
-    if (!isTool) effects.push({ type: "withdraw", id });
+    const isTool = question.kind === "permission" && options.caller?.promptTool !== undefined;
+    if (!isTool) step.emit({ type: "withdraw", id });
     if (question.kind === "permission") {
-      effects.push(...decisionEffects(question.call?.id, "withdrawn"));
+      step.emit(...decisionEffects(question.call?.id, "withdrawn"));
     }
     withdrawn.push(question.hookId);
   }
-  for (const waiting of state.waitingQuestions) {
+  for (const waiting of waitingQuestions) {
     if (isKept(waiting)) continue;
     if (isHook(waiting)) withdrawn.push(waiting.hookId);
     else {
-      effects.push(
+      step.emit(
         ...serverError(serverQuestion(waiting), "The turn was over before the caller was asked"),
       );
     }
   }
-  return act({
-    ...state,
-    openQuestions: asked,
-    waitingQuestions: state.waitingQuestions.filter(isKept),
+  step.update({
+    openQuestions: kept,
+    waitingQuestions: waitingQuestions.filter(isKept),
     withdrawnHooks: withdrawn,
-  }, effects);
+  });
 }

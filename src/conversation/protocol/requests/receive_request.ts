@@ -3,7 +3,6 @@ import { type ControlRequest, isEmpty } from "../../../claude/wire/control.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 import type { Effect } from "../../control/effect.ts";
 import type { Message } from "../../control/message.ts";
-import { runOld } from "../../control/step.ts";
 import { stopTurn } from "../../control/stop_turn.ts";
 import { untakenMessages } from "../../control/taken_prompts.ts";
 import { refuseWithdrawn, respond } from "../answers.ts";
@@ -113,7 +112,7 @@ function onCancel(step: ControlStep, request: ControlRequest): void {
  * takes back those that the child has not been given.
  */
 function onInterrupt(step: ControlStep, request: ControlRequest): void {
-  runOld(step, (state) => withdraw(state));
+  withdraw(step);
   const stopEffects = step.capture(() => stopWithdrawn(step));
   const { queue } = step.state;
   const cancels = request.body["cancel_queued"] === true;
@@ -146,7 +145,7 @@ function uuidsOf(messages: readonly Message[]): readonly string[] {
 function onEndSession(step: ControlStep, request: ControlRequest): void {
   step.update({ isDismissed: true });
   step.emit(respond(request));
-  runOld(step, (state) => withdraw(state));
+  withdraw(step);
   stopWithdrawn(step);
   step.update({ queue: step.state.queue.filter(({ stopped }) => stopped) });
 }
