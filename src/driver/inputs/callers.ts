@@ -11,7 +11,7 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { readFd } from "../../../ffi/descriptors/fd.ts";
 import { createLineSplitter, LONGEST_LINE } from "../../claude/transcript/line_splitter.ts";
 
-/** What the caller says, as the machines take it. */
+/** A line of the caller as an input of the conversation. */
 export type CallerInput =
   | { readonly type: "message"; readonly message: Message }
   | { readonly type: "control"; readonly request: ControlRequest }
@@ -19,32 +19,32 @@ export type CallerInput =
   | { readonly type: "unreadable"; readonly reason: string }
   | { readonly type: "closed" };
 
-/** Says of a message how it reaches the child, if it does. */
+/** Decides how a message is delivered to the child, or why not. */
 export type Judge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
 
-/** Whoever speaks in a conversation. */
+/** The program or person that sends messages and requests to a conversation. */
 export interface Caller {
-  /** Called when something is said of which no fd tells, while somebody listens. */
+  /** Called when there is input that no descriptor announces. */
   onArrival: (() => void) | undefined;
-  /** Takes each line that is said, before what is made of it is taken. */
+  /** Called with each line before its input is taken. */
   onLine: ((line: string) => void) | undefined;
-  /** What to wait for. */
+  /** The descriptors to poll. */
   readonly interests: readonly Interest[];
-  /** Whether something was said that has not been taken. */
+  /** Whether there is input to take. */
   readonly hasInput: boolean;
-  /** Whether there is nothing to take any more, and never will be. */
+  /** Whether everything has been taken and no input will follow. */
   readonly isFinished: boolean;
-  /** The first request of the control protocol, once it has been said before anything else: it decides how a child starts. */
+  /** The `initialize` request, if it came before everything else. The child's arguments depend on it. */
   readonly initialize: ControlRequest | undefined;
-  /** Begins to speak to a child, to which the end of all words is news. */
+  /** From now on another child takes the input. It receives `closed` again. */
   attachChild(judge: Judge | undefined): void;
-  /** Goes on with what a wait found. */
+  /** Reads after a poll, without taking the input. */
   read(ready: readonly Ready[]): void;
-  /** What was said since the last time, and that it was all. */
+  /** Takes the input since the last call; `closed` comes once after the last line. */
   take(ready: readonly Ready[]): readonly CallerInput[];
 }
 
-/** What a caller has said, until a child takes it. */
+/** The lines of a caller until a child takes them. */
 class CallerQueue<Line extends CallerLine = CallerLine> {
   #judge: Judge | undefined;
   #said: Line[];
@@ -57,28 +57,28 @@ class CallerQueue<Line extends CallerLine = CallerLine> {
     this.#said = [...first];
   }
 
-  /** The initialization, if nothing was said before it. */
+  /** The `initialize` request, if it was the first line. */
   get initialize(): ControlRequest | undefined {
     return this.#initialize;
   }
 
-  /** Whether more may be said. */
+  /** Whether further lines are accepted. */
   get isOpen(): boolean {
     return this.#open;
   }
 
-  /** Whether something was said that has not been taken. */
+  /** Whether there are lines to take. */
   get isPending(): boolean {
     return this.#said.length > 0;
   }
 
-  /** From now on it is another child that takes what is said. */
+  /** From now on another child takes the lines. */
   turnTo(judge: Judge | undefined): void {
     this.#judge = judge;
     this.#closed = false;
   }
 
-  /** Takes a line; there are no more of them after `end`, and after one that cannot be read. */
+  /** Adds a line. After `end` and after an unreadable line it does nothing. */
   add(line: Line): void {
     if (!this.#open) return;
     this.#said.push(line);
@@ -86,24 +86,24 @@ class CallerQueue<Line extends CallerLine = CallerLine> {
       this.#initialize = line.request;
     }
     this.#first = false;
-    // What follows could be anything.
+    // After an unreadable line it is unknown where the next one begins.
     if (line.type === "unreadable") this.#open = false;
   }
 
-  /** There is no more to be said. */
+  /** Ends the input. */
   end(): void {
     this.#open = false;
   }
 
-  /** Forgets requests and answers that nobody has taken; messages stay. */
+  /** Drops requests and answers that no child has taken. Messages stay. */
   dropRequests(): void {
     this.#said = this.#said.filter(({ type }) => type !== "control" && type !== "answer");
   }
 
   /**
-   * What was said since the last time, and that it was all.
+   * Takes the lines since the last call as inputs; `closed` comes once after the last line.
    *
-   * @param each takes each line of it
+   * @param each called with each line
    */
   take(each: (line: Line) => void = () => {}): readonly CallerInput[] {
     for (const line of this.#said) each(line);
@@ -121,7 +121,7 @@ class CallerQueue<Line extends CallerLine = CallerLine> {
   }
 }
 
-/** What the caller of a conversation says as stream-json, line by line as it comes. */
+/** A caller that writes stream-json to a descriptor. */
 export class StreamCaller implements Caller {
   onArrival: (() => void) | undefined;
   onLine: ((line: string) => void) | undefined;
@@ -131,7 +131,7 @@ export class StreamCaller implements Caller {
   readonly #words: CallerQueue;
   readonly #longest: number;
 
-  /** @param options.longest the longest line that is read, in bytes: whoever never ends one would fill memory */
+  /** @param options.longest the longest accepted line, in bytes: a line without end would fill the memory */
   constructor(
     fd: number,
     { first = [], longest = LONGEST_LINE }: {
@@ -148,7 +148,7 @@ export class StreamCaller implements Caller {
     this.#words.turnTo(judge);
   }
 
-  /** What to wait for; nothing once there is no more. */
+  /** The descriptors to poll; none after the end of input. */
   get interests(): readonly Interest[] {
     return this.#words.isOpen ? [{ fd: this.#fd, read: true }] : [];
   }
@@ -188,7 +188,7 @@ export class StreamCaller implements Caller {
     return this.#words.take();
   }
 
-  /** What cannot be read is told as what cannot be understood. */
+  /** Reads bytes. An error becomes an unreadable line. */
   #read(): ReturnType<typeof readFd> {
     try {
       return readFd(this.#fd, this.#buffer);
@@ -206,7 +206,7 @@ export class StreamCaller implements Caller {
   }
 }
 
-/** A caller in this very program, which says what it likes when it likes. */
+/** A caller in this process. */
 export class ProgramCaller implements Caller {
   onArrival: (() => void) | undefined;
   onLine: ((line: string) => void) | undefined;
@@ -214,24 +214,24 @@ export class ProgramCaller implements Caller {
   readonly #words = new CallerQueue<ReadableLine>();
   readonly #timeLeft: (() => number) | undefined;
 
-  /** @param options.timeLeft what is left of the time for all that is said, in milliseconds; without it each turn has its own */
+  /** @param options.timeLeft the time left for all messages together, in milliseconds; without it each turn has a limit */
   constructor({ timeLeft }: { readonly timeLeft?: () => number } = {}) {
     this.#timeLeft = timeLeft;
   }
 
-  /** Says something; nothing is heard any more once it is closed. */
+  /** Sends a line. After `close` it does nothing. */
   say(line: ReadableLine): void {
     this.#words.add(line);
     this.onArrival?.();
   }
 
-  /** Says nothing more. */
+  /** Ends the input. */
   close(): void {
     this.#words.end();
     this.onArrival?.();
   }
 
-  /** Takes back what was asked of a child that is gone, and what it was answered. */
+  /** Drops requests and answers that were meant for a child that has ended. */
   dropRequests(): void {
     this.#words.dropRequests();
   }

@@ -3,7 +3,7 @@ import type { ControlRequest } from "../../claude/wire/control.ts";
 import type { Caller, CallerInput, Judge } from "./callers.ts";
 import type { JsonObject } from "../../json_object.ts";
 
-/** A caller that stands before another one, and is as that is but for what its kind does otherwise. */
+/** Wraps another caller; subclasses decide when its input is read and taken. */
 abstract class CallerWrapper implements Caller {
   protected readonly caller: Caller;
 
@@ -55,21 +55,21 @@ abstract class CallerWrapper implements Caller {
 }
 
 /**
- * The caller of a child that was started before anything was said. The child gets the first words once it is known that
- * it has been told nothing that has changed since; one that is outdated is told that there is nothing to be said, and the
- * words stay for the next one.
+ * The caller of a child that was started before there was any input. When the first input arrives, it checks whether
+ * settings and files have changed since the child's start. An outdated child receives only `closed`, and the input is
+ * kept for the next child.
  */
 export class CheckedCaller extends CallerWrapper {
   readonly #isUpToDate: () => Promise<boolean>;
   #child: "waiting" | "judged" | "good" | "outdated" | "dismissed" = "waiting";
 
-  /** @param isUpToDate asked once, when there are words; a failure is a no */
+  /** @param isUpToDate called once, when there is input; a rejection counts as false */
   constructor(caller: Caller, isUpToDate: () => Promise<boolean>) {
     super(caller);
     this.#isUpToDate = isUpToDate;
   }
 
-  /** Whether the child was told that there is nothing to be said. */
+  /** Whether the child was outdated and has received `closed`. */
   get isDismissed(): boolean {
     return this.#child === "dismissed";
   }
@@ -100,14 +100,14 @@ export class CheckedCaller extends CallerWrapper {
 }
 
 /**
- * A caller whose words another program could still take to a child of its own: nothing is read or taken of them before it
- * has given them away.
+ * A caller whose input another program may still pass to a child of its own. Nothing is read or taken before that
+ * program has given up the input.
  */
 export class CommittedCaller extends CallerWrapper {
   readonly #commit: () => Promise<void>;
   #state: "kept" | "asked" | "given" = "kept";
 
-  /** @param options.commit asks for them, once there are some; as long as it does not resolve, none is taken */
+  /** @param options.commit called when there is input; resolves when the other program has given it up */
   constructor(caller: Caller, { commit }: { readonly commit: () => Promise<void> }) {
     super(caller);
     this.#commit = commit;
@@ -141,14 +141,12 @@ export class CommittedCaller extends CallerWrapper {
       this.#state = "given";
       this.onArrival?.();
     }, () => {
-      // Whoever keeps them has gone, and the conversation is told to end.
+      // The other program has ended, and the conversation is ended by its owner.
     });
   }
 }
 
-/**
- * The place of a caller that a child waits for without knowing whose it will be: nothing is said until somebody takes it.
- */
+/** The caller of a warm child: it has no input until a caller is bound to it. */
 export class CallerSlot implements Caller {
   #caller: Caller | undefined;
   #onTaken: (() => void) | undefined;
@@ -156,20 +154,20 @@ export class CallerSlot implements Caller {
   #onLine: ((line: string) => void) | undefined;
   #judge: Judge | undefined;
   #child: "open" | "closed" | "told" = "open";
-  /** The initialization as whoever comes will ask for it, and whether it is still to be taken. */
+  /** The `initialize` request that the later caller is expected to send. */
   readonly #ahead: ControlRequest | undefined;
   #isAsked = false;
 
-  /** @param options.initialize what will be asked for first of all, if anything is */
+  /** @param options.initialize the body of the `initialize` request that is sent in advance */
   constructor({ initialize: body }: { readonly initialize?: JsonObject | undefined } = {}) {
     if (body === undefined) return;
     this.#ahead = { id: crypto.randomUUID(), subtype: "initialize", body, ahead: true };
   }
 
   /**
-   * From now on it is this caller that speaks.
+   * Binds a caller.
    *
-   * @param onTaken called when the child is about to be told the first of its words
+   * @param onTaken called before the child takes the caller's first input
    */
   bind(caller: Caller, onTaken: () => void): void {
     this.#caller = caller;
@@ -180,7 +178,7 @@ export class CallerSlot implements Caller {
     this.#onArrival?.();
   }
 
-  /** Nobody speaks, and nobody will: whoever had the place keeps the words that have not been taken. */
+  /** Ends the input for the child. A bound caller keeps the input that has not been taken. */
   vacate(): void {
     if (this.#caller !== undefined) this.#caller.onArrival = undefined;
     this.#caller = undefined;

@@ -12,8 +12,8 @@ import { readProcessStat } from "../../../sandbox/run_processes.ts";
 const MOST_THREADS = 1000;
 
 /**
- * What the shells were given to carry out that a process has started itself, by the file that their stdout is: device
- * and inode. What a shell starts may write to the same file, but has another parent.
+ * Reads the commands of a process's direct children, by the device and inode of their stdout. Processes that a shell
+ * starts may write to the same file, but have another parent.
  */
 export function readShellCommands(parent: number): ReadonlyMap<string, string> {
   const commands = new Map<string, string>();
@@ -24,25 +24,25 @@ export function readShellCommands(parent: number): ReadonlyMap<string, string> {
       if (stdout.kind !== "file" || given === undefined) continue;
       commands.set(stdout.id, parseShellCommand(new TextDecoder().decode(given)));
     } catch (error) {
-      // It has ended meanwhile, or is somebody else's.
+      // The process has ended, or belongs to another user.
       if (!(error instanceof LibcError)) throw error;
     }
   }
   return commands;
 }
 
-/** What stands before that word, perhaps behind it, and then before the file for the working directory. */
+/** The text of the shell before the command, perhaps after it, and before the file for the working directory. */
 const BEFORE = "&& eval ";
 const SILENT = " < /dev/null";
 const AFTER = " && pwd -P >| ";
 
 /**
- * What the tool Bash was called with, in the text that its shell was given.
+ * Finds the command of a Bash call in the text that its shell was given.
  *
- * Claude Code sources the user's surroundings, gives the command to `eval` as one word, in quotes where it needs them,
- * and then has the working directory written down (2.1.330).
+ * Claude Code sources a snapshot of the user's environment, gives the command to `eval` as one word, quoted if needed,
+ * and then writes the working directory to a file (2.1.330).
  *
- * @returns the whole text where it is made otherwise
+ * @returns the complete text if it has another form
  */
 export function parseShellCommand(text: string): string {
   const begin = text.indexOf(BEFORE) + BEFORE.length;
@@ -56,10 +56,10 @@ export function parseShellCommand(text: string): string {
   return quoted === undefined ? word : quoted.replaceAll(`'"'"'`, "'");
 }
 
-/** A process's children, whichever of its threads has started them. */
+/** The children of all threads of a process. */
 function listChildren(parent: number): readonly number[] {
   const tasks = `/proc/${parent}/task`;
-  // Where the kernel does not list them (CONFIG_PROC_CHILDREN), each process is asked for its parent.
+  // A kernel without CONFIG_PROC_CHILDREN does not list them. Then each process is asked for its parent.
   if (textOf(`${tasks}/${parent}/children`) === undefined) {
     return readProcPids().filter((pid) => readProcessStat(pid)?.parent === parent);
   }

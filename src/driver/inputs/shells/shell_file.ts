@@ -1,6 +1,6 @@
 import { RegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 
-/** A text that was written to one of the two outputs of a shell; absent where both are one. */
+/** A text of a shell's output, and its stream if that is known. */
 export interface WrittenText {
   readonly text: string;
   readonly stream?: ShellStream;
@@ -9,7 +9,7 @@ export interface WrittenText {
 /** The file into which a shell of the tool Bash writes, read as it grows. */
 export class ShellFile implements Disposable {
   readonly #file: RegularFile;
-  /** One for each stream: a character is written to one of them. */
+  /** One decoder for each stream, because the bytes of a character come from one stream. */
   readonly #decoders = new Map<ShellStream | undefined, TextDecoder>();
   #position = 0;
   #read = 0;
@@ -38,18 +38,18 @@ export class ShellFile implements Disposable {
   }
 
   /**
-   * The texts that follow, and whether there was nothing more to read. A character of which only a part has been written
-   * is kept for the next time.
+   * Reads the next texts, and tells whether the end was reached. The bytes of an incomplete character are kept.
    *
-   * @param buffer takes the bytes, as many as are read at once
-   * @param parts whose they are, by where they end; what is not among them is not read. Absent where all is one
+   * @param buffer the buffer of one read
+   * @param parts the parts of the file and their streams: bytes after the last part are not read. Without it all bytes
+   * are read, without a stream
    */
   next(
     buffer: Uint8Array<ArrayBuffer>,
     parts?: readonly WrittenPart[],
   ): { readonly texts: readonly WrittenText[]; readonly ended: boolean } {
     try {
-      // "> /dev/stdout" empties the file, and what is written then begins anew.
+      // A command with "> /dev/stdout" truncates the file, and then writes from its start.
       if (this.#file.size < this.#position) this.#position = 0;
       const from = this.#position;
       const to = Math.min(from + buffer.length, parts === undefined ? Infinity : endOf(parts));
@@ -66,7 +66,7 @@ export class ShellFile implements Disposable {
     }
   }
 
-  /** Where lines end between two bytes; of very much only the first ones. */
+  /** The ends of lines between two positions, at most in the first `MOST_LOOKED_AT` bytes. */
   lineEnds(from: number, to: number): readonly number[] {
     const bytes = new Uint8Array(Math.min(to - from, MOST_LOOKED_AT));
     try {
@@ -79,7 +79,7 @@ export class ShellFile implements Disposable {
     }
   }
 
-  /** What is left of characters that were never completed: U+FFFD, or nothing. */
+  /** The incomplete characters at the end, as U+FFFD. */
   rest(): readonly WrittenText[] {
     return [...this.#decoders].map(([stream, decoder]) => written(decoder.decode(), stream))
       .filter(({ text }) => text !== "");
@@ -128,33 +128,33 @@ function endOf(parts: readonly WrittenPart[]): number {
 /** Which of its two outputs a command has written to. */
 export type ShellStream = "stdout" | "stderr";
 
-/** A part of a file, up to a byte, and which stream it is of; absent where that cannot be told. */
+/** A part of a file, by its end, and its stream if that is known. */
 export interface WrittenPart {
   readonly end: number;
   readonly stream?: ShellStream;
 }
 
-/** What is known of a file that two streams append to. */
+/** The positions of two streams that append to one file. */
 export interface StreamPositions {
-  /** Up to where it is known whose it is. */
+  /** The end of the last attributed part. */
   readonly from: number;
-  /** How large it is. */
+  /** The size of the file, in bytes. */
   readonly size: number;
-  /** Where the last write of each has ended, as long as that is not before `from`. */
+  /** The end of the last write of each stream. */
   readonly stdout: number;
   readonly stderr: number;
-  /** Which of them has written since, in order; absent where that is not known. */
+  /** The streams that have written since `from`, in order; undefined if events were lost. */
   readonly runs?: readonly ShellStream[] | undefined;
-  /** Where lines end from `from` to a byte. */
+  /** Returns the ends of lines from `from` to a position. */
   readonly lineEnds: (to: number) => readonly number[];
 }
 
 /**
- * Tells which part of what two streams have appended to a file is whose.
+ * Attributes what two streams have appended to a file.
  *
- * What only one of them has written is its own. Of both, the one that wrote last has written all behind the last write of
- * the other. What is before that is known where each had one turn, or as many turns as there are lines; it is left open
- * otherwise.
+ * If only one has written, everything is its. If both have, the stream that wrote last has written everything after the
+ * last write of the other. The bytes before that are attributed if each stream wrote once, or if there are as many turns
+ * as lines; otherwise they have no stream.
  */
 export function attributeParts(since: StreamPositions): readonly WrittenPart[] {
   const { from, size, stdout, stderr, runs } = since;
@@ -164,7 +164,7 @@ export function attributeParts(since: StreamPositions): readonly WrittenPart[] {
   const isOne = turns === undefined ? Math.min(stdout, stderr) <= from : others.length === 0;
   if (isOne && only !== undefined) return [{ end: size, stream: only }];
   const middle = Math.min(stdout, stderr);
-  // Otherwise somebody has opened the file a third time, as "> /dev/stderr" does.
+  // Otherwise a process has opened the file a third time, for example with "> /dev/stderr".
   if (Math.max(stdout, stderr) === size && middle > from) {
     const last: ShellStream = stdout > stderr ? "stdout" : "stderr";
     const isKnown = turns?.at(-1) === last;
@@ -177,7 +177,7 @@ export function attributeParts(since: StreamPositions): readonly WrittenPart[] {
   return attributeTurns(since, { turns, to: size });
 }
 
-/** What was written in some turns. */
+/** Attributes the bytes up to a position to the streams that have written, in order. */
 function attributeTurns(
   { lineEnds }: StreamPositions,
   { turns, to }: { readonly turns: readonly ShellStream[] | undefined; readonly to: number },

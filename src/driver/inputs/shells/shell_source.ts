@@ -14,76 +14,76 @@ export type ShellInput = Untimed<
   Extract<Input, { readonly type: "shell" | "shell-output" | "shell-over" }>
 >;
 
-/** Where the child's shells write to. */
+/** Where the child's shells write. */
 export interface ShellSourceOptions {
   /** The child's `CLAUDE_CODE_TMPDIR`. */
   readonly tempDir: string;
   readonly sessionId: string;
   /** The real path of its working directory. */
   readonly cwd: string;
-  /** The largest output of one shell that is told, in bytes; 64 MB by default. */
+  /** Most bytes that are reported of one shell; 64 MB by default. */
   readonly limit?: number;
-  /** The folder of the streams, where stdout and stderr are to be told apart. */
+  /** The folder of the streams, if stdout and stderr are reported separately. */
   readonly streamsDir?: string;
 }
 
-/** How the shells are looked at. */
+/** The circumstances of a look at the shells. */
 export interface ShellLook {
-  /** Milliseconds on a clock that only goes forward. */
+  /** Milliseconds on a monotonic clock. */
   readonly at: number;
   /** The child's pid. */
   readonly child: number;
-  /** Whether nobody takes what is told just now: then it stays in its file. */
+  /** Whether output is not read at the moment. Then the files of shells are not read either. */
   readonly paused?: boolean;
 }
 
 /**
- * How old a shell is when it is told of: by then the line of its call is in the transcript, which is written every 0.1 s,
- * and with it the lines of others that may have called for the same.
+ * How old a shell must be before it is reported, in milliseconds. Claude Code writes the transcript every 100 ms, so by
+ * then the line of its call is there, and those of other calls of the same command.
  */
 const SETTLED_MS = 200;
-/** How much is told of a shell as long as it is not known whose it is, in bytes. */
+/** Most bytes that are reported before the call of a shell is known. */
 const BEGINNING = 64 * 1024;
-/** Most bytes of one read: whoever writes without end keeps nothing else from being heard. */
+/** Most bytes of one read, so that a flood does not delay other inputs. */
 const PORTION = 64 * 1024;
 const LIMIT = 64_000_000;
-/** Most files that are held, and most names that are looked at: tools can make as many as they like. */
+/** Most files that are kept open, and most names of a folder: tools can make any number. */
 const MOST_FILES = 128;
 const MOST_NAMES = 2000;
-/** What the names look like that Claude Code gives. */
+/** The names that Claude Code gives to the files of shells. */
 const NAME = /^([\w-]{1,64})\.output$/u;
 const MOST_KNOWN = 100_000;
-/** How often what was written is looked at again while more is written. */
+/** How often positions are read again while a shell writes. */
 const MOST_ATTEMPTS = 3;
-/** How often folders are looked for that the child makes only where it changes its own. */
+/** How often new folders are looked for, in milliseconds. The child makes one only when it changes its working directory. */
 const FIND_MS = 500;
-/** How often folders are looked at of which nothing is told. */
+/** How often folders are listed without an event of the watch, in milliseconds. */
 const LOOK_MS = 500;
-/** How often the process of a shell is looked for, in milliseconds, and that of one which was not found soon. */
+/** How often the process of a shell is looked for, in milliseconds: at first, and later. */
 const SEARCH_MS = 5;
 const SEARCH_AGAIN_MS = 200;
 
-/** A shell whose file is held. */
+/** A shell whose file is open. */
 interface TrackedShell {
   readonly id: string;
   readonly file: ShellFile;
   readonly folder: OpenFolder;
   readonly seenAt: number;
-  /** What its process carries out, once that was seen. */
+  /** The command of its process, once that was found. */
   command?: string;
-  /** Which part of what it writes is of which stream, where that is looked at. */
+  /** Attributes its output to stdout and stderr, if they are reported separately. */
   streams?: SplitStreams;
-  /** Whether the name of its file is gone: Claude Code has read what it wrote. */
+  /** Whether its file was removed: then Claude Code has read the output. */
   gone: boolean;
   told: boolean;
   followed: boolean;
-  /** Whether only the rest is to be told. */
+  /** Whether only the rest of the output is still reported. */
   left: boolean;
   over: boolean;
 }
 
 /**
- * Follows what the shells of the tool Bash write while they run.
+ * Follows the output of the shells of the tool Bash while they run.
  *
  * Claude Code gives each a file for stdout and stderr, `<id>.output` in a folder of the session, and removes it when a
  * call that waited for its shell returns (2.1.330). Tools can put files there too, so one counts only while
@@ -99,7 +99,7 @@ export class ShellSource implements Disposable {
   /** Ids that are not looked at again. */
   readonly #known = new Set<string>();
   readonly #calls: WaitingShells | undefined;
-  /** Ids of shells that nobody has seen and that were to be left. */
+  /** Ids of shells that were finished but never found. */
   #unseen: readonly string[] = [];
   readonly #buffer = new Uint8Array(PORTION);
   #searchedAt = -Infinity;
@@ -117,7 +117,7 @@ export class ShellSource implements Disposable {
     this.findFolders();
   }
 
-  /** What to wait for; where folders cannot be watched, they are looked at now and then. */
+  /** The descriptors to poll. Folders that cannot be watched are listed every `LOOK_MS`. */
   get interests(): readonly Interest[] {
     return [
       ...(this.#watch === undefined ? [] : [{ fd: this.#watch.fd, read: true }]),
@@ -125,12 +125,12 @@ export class ShellSource implements Disposable {
     ];
   }
 
-  /** Whether a shell is about to wait for being looked at, which nothing tells. */
+  /** Whether a shell waits for this program before it starts. No descriptor announces that. */
   get isShellWaiting(): boolean {
     return this.#calls?.isShellWaiting === true;
   }
 
-  /** Whether a wait found something to look at. */
+  /** Whether a poll found a change of the shells. */
   isNamedIn(ready: readonly Ready[]): boolean {
     return ready.some(({ fd }) => fd === this.#watch?.fd || fd === this.#calls?.fd);
   }
@@ -141,7 +141,7 @@ export class ShellSource implements Disposable {
   }
 
   /**
-   * Looks for folders that the child has made since, as those of another working directory.
+   * Looks for folders that the child has made, for example after a change of its working directory.
    *
    * @param at milliseconds on a clock that only goes forward
    */
@@ -165,7 +165,7 @@ export class ShellSource implements Disposable {
     }
   }
 
-  /** What there is to tell since the last time, a portion of each shell. */
+  /** Reads a portion of the output of each shell. */
   read({ at, child, paused = false }: ShellLook): readonly ShellInput[] {
     this.#heed(at);
     this.#takeCalls({ at, child });
@@ -182,7 +182,7 @@ export class ShellSource implements Disposable {
     return news;
   }
 
-  /** What there is left to tell of all shells, now that the child is gone; of very much only a part. */
+  /** Reads the rest of all shells after the child's end, at most `limit` characters. */
   readAll(look: ShellLook): readonly ShellInput[] {
     const { limit = LIMIT } = this.#options;
     const news: ShellInput[] = [];
@@ -197,7 +197,7 @@ export class ShellSource implements Disposable {
     return news;
   }
 
-  /** Tells all that a shell writes from now on. */
+  /** Reports the complete output of a shell from now on. */
   follow(id: string): void {
     const shell = this.#shells.get(id);
     if (shell === undefined) return;
@@ -205,7 +205,7 @@ export class ShellSource implements Disposable {
     this.#more = true;
   }
 
-  /** Tells the rest of what a shell has written, and then that this was all, if it has not been told before. */
+  /** Reports the rest of a shell's output, and then its end unless that was reported. */
   finish(id: string): void {
     const shell = this.#shells.get(id);
     this.#more = true;
@@ -225,7 +225,7 @@ export class ShellSource implements Disposable {
     this.#watch?.[Symbol.dispose]();
   }
 
-  /** Makes the folder before Claude Code does, so that nothing happens in it unseen. */
+  /** Makes the folder before Claude Code does, so that it can be watched from the beginning. */
   #makeFolder(): void {
     const { tempDir, cwd, sessionId } = this.#options;
     const path = `${tempDir}/claude-${Deno.uid()}/${projectSlug(cwd)}/${sessionId}/tasks`;
@@ -236,12 +236,12 @@ export class ShellSource implements Disposable {
     try {
       this.#watch?.add(folder.path);
     } catch (error) {
-      // The user watches as many as the system allows: then it is looked at now and then.
+      // The user has no watch left. The folder is listed every LOOK_MS.
       if (!(error instanceof LibcError)) throw error;
     }
   }
 
-  /** Notes what has been made, removed, and written by whom. */
+  /** Reads the events of the watch: files made and removed, and which stream was written to. */
   #heed(at: number): void {
     const split = [...this.#shells.values()].flatMap(({ streams }) => streams ?? []);
     for (const streams of split) streams.begin();
@@ -250,7 +250,7 @@ export class ShellSource implements Disposable {
       const news = this.#watch?.readChanges();
       changed ||= news === undefined || news.changed;
       for (const streams of split) streams.note(news?.written);
-      // What is written meanwhile may have been told or not.
+      // The events may or may not include a write since the positions were read.
       if (split.every((streams) => streams.isStable())) break;
     }
     if (changed) {
@@ -262,12 +262,12 @@ export class ShellSource implements Disposable {
     }
   }
 
-  /** Looks at the streams of shells that have just been started, which wait for that. */
+  /** Opens the streams of shells that have just started, and releases them. */
   #takeCalls({ at, child }: Pick<ShellLook, "at" | "child">): void {
     const shellOf = (inode: string) =>
       [...this.#shells.values()].find(({ file }) => file.inode === inode);
     for (const { pid, inode } of this.#calls?.take(child) ?? []) {
-      // The news of its file may be on its way.
+      // The event of its file may not have arrived.
       if (shellOf(inode) === undefined) {
         for (const folder of this.#folders.values()) this.#look(folder, at);
       }
@@ -281,11 +281,11 @@ export class ShellSource implements Disposable {
     }
   }
 
-  /** Takes up the files that are new in a folder, and notes which are gone. */
+  /** Opens the new files in a folder, and marks the shells whose files were removed. */
   #look(folder: OpenFolder, at: number): void {
     const names = new Set(folder.names({ most: MOST_NAMES }));
     for (const name of names) this.#take(name, { folder, at });
-    // Of a folder with too many names it is not known which are not there.
+    // The list is incomplete, so a missing name may exist.
     if (names.size >= MOST_NAMES) return;
     for (const shell of this.#shells.values()) {
       if (shell.folder === folder && !names.has(`${shell.id}.output`)) shell.gone = true;
@@ -310,14 +310,14 @@ export class ShellSource implements Disposable {
     }
   }
 
-  /** Lets the oldest go of those that nobody has asked for, once there are too many. */
+  /** Closes the oldest shell that is not followed, if there are too many. */
   #makeRoom(): void {
     if (this.#shells.size < MOST_FILES) return;
     const oldest = [...this.#shells.values()].find(({ followed }) => !followed);
     if (oldest !== undefined) this.#forget(oldest);
   }
 
-  /** Looks which of the files that are new are the stdout of the child's own shells. */
+  /** Looks for processes of the child whose stdout is one of the new files. */
   #search(at: number, child: number): void {
     const unseen = [...this.#shells.values()]
       .filter(({ command, gone }) => command === undefined && !gone);
@@ -374,7 +374,7 @@ function outputOf(id: string, written: WrittenText): ShellInput {
   return { type: "shell-output", id, ...written };
 }
 
-/** Whether it is time to tell of a shell. */
+/** Whether a shell can be reported. */
 function isDue({ command, gone, followed, seenAt }: TrackedShell, at: number): boolean {
   return gone || followed || (command !== undefined && at >= seenAt + SETTLED_MS);
 }

@@ -16,10 +16,10 @@ import { readProcessStat } from "../../../sandbox/run_processes.ts";
 /** Most parts that are kept: what has been read of the first ones is of no use any more. */
 const MOST_PARTS = 10_000;
 
-/** How long a write may be under way, in milliseconds: on a busy machine a process waits for its turn. */
+/** How long a write may take, in milliseconds: on a busy machine a process waits for the CPU. */
 const UNDER_WAY_MS = 500;
 
-/** How far a shell has written. */
+/** The positions of a shell's streams in its file, in bytes. */
 interface Positions {
   readonly stdout: number;
   readonly stderr: number;
@@ -27,10 +27,10 @@ interface Positions {
 }
 
 /**
- * Which part of what a shell writes is of which of its streams.
+ * Attributes the output of a shell to stdout and stderr.
  *
- * Both append to one file, each through an open file of its own, whose position is the end of what was written through it
- * last; and they have opened it by different names, by which the watch on their folders tells who has written.
+ * Both streams append to one file, each through an open file of its own. The position of an open file is the end of its
+ * last write. The two were opened by different names, so the events of the watch tell which one was written to.
  */
 export class SplitStreams implements Disposable {
   readonly pid: number;
@@ -60,11 +60,11 @@ export class SplitStreams implements Disposable {
   }
 
   /**
-   * Shares the open files behind the outputs of a process.
+   * Duplicates stdout and stderr of a process.
    *
-   * @param options.file what both have to be
+   * @param options.file the file that both must be
    * @param options.name the name by which Claude Code has opened it
-   * @returns undefined when they are something else, or may not be shared
+   * @returns undefined if they are another file, or may not be duplicated
    */
   static of(
     pid: number,
@@ -83,22 +83,22 @@ export class SplitStreams implements Disposable {
     return undefined;
   }
 
-  /** Whose everything is that has been written so far, by where it ends. */
+  /** The parts of the file and their streams, as far as they are known. */
   get parts(): readonly WrittenPart[] {
     return this.#parts;
   }
 
-  /** Up to where it is known whose it is. */
+  /** The end of the last part. */
   get end(): number {
     return this.#parts.at(-1)?.end ?? 0;
   }
 
-  /** Begins to look: what has been written by now has been told by the watch, too. */
+  /** Reads the positions, before the events of the watch are read. */
   begin(): void {
     this.#positions = this.#ask();
   }
 
-  /** Notes what the watch has told; undefined where it does not know all. */
+  /** Adds events of the watch: the names that were written to; undefined if events were lost. */
   note(written: readonly string[] | undefined): void {
     const runs = written?.flatMap((name) => this.#names.get(name) ?? []);
     this.#runs = runs === undefined || this.#runs === undefined
@@ -106,7 +106,7 @@ export class SplitStreams implements Disposable {
       : [...this.#runs, ...runs].filter((stream, index, all) => stream !== all[index - 1]);
   }
 
-  /** Whether nothing has been written since it was looked at last; looks again if something has. */
+  /** Whether the positions are still the same; reads them again. */
   isStable(): boolean {
     const before = this.#positions;
     this.#positions = this.#ask();
@@ -115,15 +115,15 @@ export class SplitStreams implements Disposable {
   }
 
   /**
-   * Tells whose it is what has been written since the last time.
+   * Attributes the output since the last call.
    *
    * @param options.at milliseconds on a clock that only goes forward
    * @param options.ended whether nothing more is written
    */
   conclude({ at, ended }: { readonly at: number; readonly ended: boolean }): void {
     const { size, stdout, stderr } = this.#positions;
-    // A write that is under way has made the file larger, and may not have been told by the watch yet. Whoever has
-    // opened the file a third time has a position of his own, and is not waited for.
+    // During a write the file is larger than both positions, and the event may not have arrived. A process that has
+    // opened the file a third time looks the same, so the wait ends after UNDER_WAY_MS.
     const isUnderWay = size > Math.max(stdout, stderr);
     if (!isUnderWay) this.#underWayAt = undefined;
     else this.#underWayAt ??= at;
@@ -155,7 +155,7 @@ export class SplitStreams implements Disposable {
   }
 }
 
-/** A shell that waits to be let go. */
+/** A shell that waits for `release`. */
 interface WaitingShell {
   readonly pid: number;
   /** What its stdout is, by device and inode. */
@@ -165,16 +165,16 @@ interface WaitingShell {
 /** Most bytes of one read, and the longest line that can be a pid. */
 const MAX_READ = 4096;
 const MAX_LINE = 16;
-/** How often a shell is looked at that is not ready: others of the child's processes have a pipe as their stdout for good. */
+/** How often a shell with a pipe as its stdout is checked: other processes of the child have one all the time. */
 const MOST_LOOKS = 2500;
 
-/** The folder in which shells open their stderr, and the FIFO on which they announce themselves. */
+/** The folder in which shells open their stderr, and the FIFO on which they announce their start. */
 export class WaitingShells implements Disposable {
   readonly fd: number;
   readonly #dir: string;
   readonly #buffer = new Uint8Array(MAX_READ);
   #partial = "";
-  /** Pids of shells that are not ready, and how often they were looked at. */
+  /** Pids of shells that are not ready, and how often they were checked. */
   readonly #awaited = new Map<number, number>();
 
   constructor(dir: string, { watch }: { readonly watch: FolderWatch | undefined }) {
@@ -185,12 +185,12 @@ export class WaitingShells implements Disposable {
     watch?.add(dir);
   }
 
-  /** Whether a shell has announced itself and is not ready yet: the FIFO is its stdout as long as it does so. */
+  /** Whether an announced shell is not ready yet: while it writes its line, its stdout is the FIFO. */
   get isShellWaiting(): boolean {
     return this.#awaited.size > 0;
   }
 
-  /** The shells that a process has started and that have announced themselves; other lines are left out. */
+  /** Takes the announced shells that are children of a process. Other lines are ignored. */
   take(parent: number): readonly WaitingShell[] {
     const pids = new Map([...this.#announced().map((pid) => [pid, 0] as const), ...this.#awaited]);
     this.#awaited.clear();
@@ -208,7 +208,7 @@ export class WaitingShells implements Disposable {
     });
   }
 
-  /** Lets a shell begin. */
+  /** Lets a shell start its command. */
   release(pid: number): void {
     this.#quietly(() =>
       Deno.openSync(`${this.#dir}/${pid}${SHELL_FOLDER.go}`, { createNew: true, write: true })
@@ -216,7 +216,7 @@ export class WaitingShells implements Disposable {
     );
   }
 
-  /** Removes what a shell has left. */
+  /** Removes the file of a shell. */
   forget(pid: number): void {
     this.#quietly(() => Deno.removeSync(`${this.#dir}/${pid}${SHELL_FOLDER.go}`));
   }
@@ -235,7 +235,7 @@ export class WaitingShells implements Disposable {
     return lines.filter((line) => /^[1-9]\d{0,9}$/u.test(line)).map(Number);
   }
 
-  /** A tool may have put something there, or removed it. */
+  /** Ignores errors: a tool may have changed the folder. */
   #quietly(action: () => void): void {
     try {
       action();

@@ -3,19 +3,19 @@ import { OpenFolder } from "../../../../ffi/files/open_folder.ts";
 import { RegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 import type { JsonObject } from "../../../json_object.ts";
 
-/** The shells of a session, as the folder tells in which their output is. */
+/** The shells of a session, from the folder with their output. */
 interface RunningShells {
-  /** Ids of those whose output is there, in the order in which they were started. */
+  /** Their ids, in the order in which they were started. */
   readonly ids: readonly string[];
-  /** When each was, in milliseconds since the epoch; 0 where the file system does not tell. */
+  /** The time of each start, in milliseconds since the epoch; 0 if the file system does not tell. */
   readonly startedAt: readonly number[];
-  /** There is no such folder: neither a shell nor a subagent has run. */
+  /** True if there is no such folder: no shell and no subagent has run. */
   readonly unused?: true;
 }
 
 /**
- * Looks which shells of a session run, or ran in the background: Claude Code keeps their output in files, that of one in
- * the foreground as long as it runs; 2.1.330.
+ * Lists the shells of a session that run, or ran in the background. Claude Code keeps their output in files; that of a
+ * foreground shell is removed at its end (2.1.330).
  *
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  */
@@ -35,34 +35,34 @@ export function listShells(tempDir: string, sessionId: string): RunningShells {
   return {
     ids: outputs.map(({ id }) => id),
     startedAt: outputs.map(({ startedAt }) => startedAt),
-    // Without a folder of the user's the child has its temporary files elsewhere, as settings may want it.
+    // If the user has no folder here, settings have moved the child's temporary files.
     ...(users.length > 0 && folders.length === 0 ? { unused: true } : {}),
   };
 }
 
-/** The folder for output in that of a session: 2.1.330 make it for the first shell or subagent. */
+/** The folder for output in a session's folder: 2.1.330 makes it for the first shell or subagent. */
 const TASKS = "tasks";
 
-/** When a file was made, and what tells which of two was made first, as far as the file system does. */
+/** The time at which a file was made, and a time to sort by. */
 function readTimes(path: string): { readonly startedAt: number; readonly order: number } {
   try {
     const { birthtime, ctime } = Deno.lstatSync(path);
     const startedAt = birthtime?.getTime() ?? 0;
     return { startedAt, order: startedAt || (ctime?.getTime() ?? 0) };
   } catch {
-    // It has ended meanwhile.
+    // The file was removed.
     return { startedAt: 0, order: 0 };
   }
 }
 
-/** So much of the end is told, in bytes. */
+/** How many bytes of the end of an output are returned. */
 const MOST = 8192;
-/** Most folders that are looked into: tools can make as many as they like. */
+/** Most names of a folder: tools can make any number. */
 const MOST_FOLDERS = 1000;
 
 /**
- * The end of what a shell in the background has written, as Claude Code says it (2.1.330): it keeps all of it in a file. No
- * link is followed, as tools can put something there too; what has written nothing, and what there is no more, says nothing.
+ * Reads the end of a background shell's output from its file, in the form of Claude Code 2.1.330. Links are not followed,
+ * because tools can make some there. The result is empty if there is no file.
  *
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  * @param options.task the id of the task, which is the name of its file
