@@ -1,4 +1,4 @@
-import type { Consulted } from "../conversation/control/input.ts";
+import type { HelperReply } from "../conversation/control/input.ts";
 import type { SettledMessage } from "../conversation/control/message.ts";
 import {
   commandAnswer,
@@ -45,7 +45,7 @@ export async function runCommand(
   { message, signals }: { readonly message: SettledMessage; readonly signals: StopSignals },
 ): Promise<{ readonly message: SettledMessage; readonly described?: JsonObject }> {
   const { timeoutMs, startedAt = performance.now() } = prepared.options;
-  const { promise, resolve } = Promise.withResolvers<Consulted>();
+  const { promise, resolve } = Promise.withResolvers<HelperReply>();
   await prepared.sandbox.expectTranscripts();
   await using helper = headlessHelper(prepared, (helper) => {
     for (const { said } of helper.takeAnswers()) resolve(said);

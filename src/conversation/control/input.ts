@@ -35,10 +35,10 @@ export type Input =
     | { readonly type: "terms"; readonly terms: LateTerms }
     /** The caller sends a message. */
     | { readonly type: "message"; readonly message: Message }
-    /** The caller asks for something. */
+    /** The caller sends a control request. */
     | { readonly type: "control"; readonly request: ControlRequest }
-    /** What a headless Claude Code says to a request of the caller's. */
-    | { readonly type: "consulted"; readonly id: string; readonly said: Consulted }
+    /** The headless helper replies to a request of the caller's. */
+    | { readonly type: "consulted"; readonly id: string; readonly said: HelperReply }
     /** The caller answers a question. */
     | { readonly type: "answer"; readonly answer: ControlAnswer }
     /** The child says something to an MCP server of the caller's, or to ours. */
@@ -160,14 +160,14 @@ export type Input =
     | { readonly type: "exit"; readonly exit: Exit; readonly remains?: ChildRemains }
   );
 
-/** What a headless Claude Code says to a request, or why it could not be asked. */
-export type Consulted =
+/** The reply of the headless helper to a request, or why the helper could not be asked. */
+export type HelperReply =
   /**
-   * `init` is what it says of a session that begins, for an initialization. Where that is yet to come the answer is
-   * `isUndescribed`, and comes again with it.
+   * `init` is the helper's description of the session, for an `initialize`. A reply that comes before the description has
+   * `isUndescribed`, and is followed by a second one.
    */
   | { readonly response: JsonObject; readonly init?: JsonObject; readonly isUndescribed?: true }
-  /** `model` is the one in force, for one that cannot be chosen. */
+  /** `model` is the model in force, if another one could not be chosen. */
   | { readonly error: string; readonly errorCode?: string; readonly model?: string }
   | { readonly failure: string };
 

@@ -4,7 +4,7 @@ import type { SessionOptions } from "./session_options.ts";
 import type { ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Message, Prompt, PromptPart } from "./message.ts";
 import type { EchoState } from "../terminal/paste.ts";
-import type { Consulted, Exit } from "./input.ts";
+import type { Exit, HelperReply } from "./input.ts";
 import { type GrowingMap, growingMap } from "../../growing_map.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { SCANNER_START, type ScannerState } from "../terminal/terminal_scanner.ts";
@@ -277,7 +277,7 @@ interface RequestState {
   /** The body of the first initialization. */
   readonly initialization?: JsonObject;
   /** The helper's answer to the initialization of a caller that has yet to come. */
-  readonly earlyInitialization?: Extract<Consulted, { readonly response: unknown }> | undefined;
+  readonly earlyInitialization?: Extract<HelperReply, { readonly response: unknown }> | undefined;
   /** Answers to requests that came after an initialization which has not been answered yet. */
   readonly deferredAnswers: readonly DeferredAnswer[];
   /** Requests that wait for an answer of the headless helper, by their ids. */
@@ -298,7 +298,7 @@ interface RequestState {
 
 /** An answer that waits until an initialization has been answered. */
 interface DeferredAnswer {
-  /** The id of the initialization in `consulted`. */
+  /** The id of the initialization in `consultedRequests`. */
   readonly initialization: string;
   readonly answer: Effect;
 }

@@ -21,7 +21,7 @@ import { USERS_PART } from "../../sandbox/folder/folder_layout.ts";
 import { removeFolder } from "../../sandbox/remove_folder.ts";
 import { SLASH_COMMAND } from "../../conversation/protocol/requests/slash_commands.ts";
 import type { ChildChanges } from "../../conversation/control/effect.ts";
-import type { Consulted } from "../../conversation/control/input.ts";
+import type { HelperReply } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import { applyArgumentChanges, applyFlagSettings } from "../../sandbox/child/changed_arguments.ts";
@@ -80,7 +80,7 @@ interface QueuedRequest {
 /** An answer to the request with an id. */
 interface RequestAnswer {
   readonly id: string;
-  readonly said: Consulted;
+  readonly said: HelperReply;
 }
 
 /**

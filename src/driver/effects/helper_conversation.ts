@@ -27,7 +27,7 @@ import {
   RELOAD_PLUGINS,
   RENAME_SESSION,
 } from "../../conversation/protocol/requests/ask_helper.ts";
-import type { Consulted } from "../../conversation/control/input.ts";
+import type { HelperReply } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 
@@ -121,7 +121,7 @@ class CommandConversation implements HelperConversation {
   #title: string | undefined;
   #commands: unknown;
   #before: JsonObject | undefined;
-  #outcome: Consulted | undefined;
+  #outcome: HelperReply | undefined;
 
   constructor(place: string, request: ControlRequest, agents: JsonObject | undefined) {
     this.#place = place;

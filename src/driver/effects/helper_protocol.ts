@@ -1,4 +1,4 @@
-import type { Consulted } from "../../conversation/control/input.ts";
+import type { HelperReply } from "../../conversation/control/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { isSessionId } from "../../claude/transcript/session_files.ts";
 import { SET_MODEL, UPDATE_SETTINGS } from "../../conversation/protocol/requests/child_changes.ts";
@@ -128,7 +128,7 @@ export function commandOutcome(
     readonly title: string | undefined;
     readonly commands: unknown;
   },
-): Consulted {
+): HelperReply {
   const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
   if (typeof text !== "string" || isError === true || turns !== 0) {
     return { failure: `a headless Claude Code has made something else of it: ${asText(text)}` };
@@ -230,7 +230,7 @@ export function parseFrame(line: string): JsonObject | undefined {
 /** An answer; `place` is the id that the helper was given with the request. */
 export interface HelperAnswer {
   readonly place: string;
-  readonly said: Consulted;
+  readonly said: HelperReply;
 }
 
 /** Reads a `control_response`; undefined for other frames. */

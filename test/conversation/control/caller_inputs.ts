@@ -3,7 +3,7 @@ import type {
   CallbackHook,
   CallerOptions,
 } from "../../../src/conversation/protocol/caller_options.ts";
-import type { Consulted } from "../../../src/conversation/control/input.ts";
+import type { HelperReply } from "../../../src/conversation/control/input.ts";
 import type { Message } from "../../../src/conversation/control/message.ts";
 import { hook } from "./inputs.ts";
 
@@ -31,7 +31,7 @@ export function request(subtype: string, body: JsonObject = {}, id = subtype) {
 }
 
 /** What a headless helper says to a request. */
-export function consulted(id: string, said: Consulted = { response: {} }) {
+export function consulted(id: string, said: HelperReply = { response: {} }) {
   return { type: "consulted", id, said } as const;
 }
 

@@ -8,7 +8,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HeadlessHelper } from "../../../src/driver/effects/headless_helper.ts";
 import { SLASH_COMMAND } from "../../../src/conversation/protocol/requests/slash_commands.ts";
 import type { ChildChanges } from "../../../src/conversation/control/effect.ts";
-import type { Consulted } from "../../../src/conversation/control/input.ts";
+import type { HelperReply } from "../../../src/conversation/control/input.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import { tempFolder } from "../../temp_folder.ts";
 
@@ -118,7 +118,7 @@ async function ask(
     Deno.mkdirSync(`${configDir}/projects/-w/memory`, { recursive: true });
     Deno.writeTextFileSync(transcript, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   }
-  const said = new Map<string, Consulted>();
+  const said = new Map<string, HelperReply>();
   let all = Promise.withResolvers<void>();
   let count = subtypes.length;
   const helper = helperIn(folder, {

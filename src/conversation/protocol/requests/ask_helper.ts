@@ -9,7 +9,7 @@ import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 import { deliverNext } from "../../control/deliver.ts";
 import type { Effect } from "../../control/effect.ts";
-import type { Consulted } from "../../control/input.ts";
+import type { HelperReply } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import { refuse, respond } from "../answers.ts";
 import {
@@ -73,7 +73,7 @@ export const ASKED_OF_HELPER: readonly string[] = [
 /** A request, and the helper's answer to it. */
 interface Answered {
   readonly request: ControlRequest;
-  readonly answer: Consulted;
+  readonly answer: HelperReply;
 }
 
 /** Asks the headless helper. */
@@ -105,8 +105,8 @@ function freeId({ consultedRequests }: SessionState, { id }: ControlRequest): st
 
 /**
  * The request that the helper gets in the place of the caller's. The helper knows prompts by their ids in the transcript,
- * and is started with plugins that are added. That another model was chosen is written to a session that has begun, so that
- * its model learns of it.
+ * and is started with the plugins that a request adds. In a session that has begun, the helper writes the choice of another
+ * model to the transcript, so that this model learns of it.
  */
 function helperRequest(state: SessionState, request: ControlRequest): ControlRequest {
   const { id, subtype, body } = request;
@@ -129,7 +129,7 @@ function helperRequest(state: SessionState, request: ControlRequest): ControlReq
 /** Receives the helper's answer, or why the helper could not be asked. */
 export function onHelperAnswer(
   step: ControlStep,
-  { id, said: answer }: { readonly id: string; readonly said: Consulted },
+  { id, said: answer }: { readonly id: string; readonly said: HelperReply },
 ): void {
   const { consultedRequests } = step.state;
   const request = consultedRequests.get(id);
@@ -194,7 +194,7 @@ export function emitServersAnswer(
 }
 
 /** Adds the chosen model to settings: the helper was started with the model of the child. */
-function withChosenModel({ changes }: SessionState, { request, answer }: Answered): Consulted {
+function withChosenModel({ changes }: SessionState, { request, answer }: Answered): HelperReply {
   const model = changes?.chosenModel;
   if (request.subtype !== "get_settings" || model === undefined || !("response" in answer)) {
     return answer;

@@ -56,7 +56,7 @@ const STOP = "x";
 /** The tools whose calls may go on in the background. */
 const BACKGROUND_TOOLS = ["Agent", "Bash", "Task"];
 
-/** Puts calls of tools into the background: all of them, or the named one if no other is at work. */
+/** Puts calls of tools into the background: all of them, or the one that is named, if no other is at work. */
 export function onBackgroundTasks(step: ControlStep, request: ControlRequest): void {
   const { tools, phase } = step.state;
   const id = request.body["tool_use_id"] ?? undefined;

@@ -5,7 +5,7 @@ import { definedFields } from "../../../defined_fields.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 import type { ChildChanges, Effect } from "../../control/effect.ts";
-import type { Consulted } from "../../control/input.ts";
+import type { HelperReply } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import { errorCode, refuse, respond } from "../answers.ts";
 
@@ -86,7 +86,7 @@ export function modelRefusal(state: SessionState, request: ControlRequest): Effe
  */
 export function onModelAnswer(
   step: ControlStep,
-  { request, answer }: { readonly request: ControlRequest; readonly answer: Consulted },
+  { request, answer }: { readonly request: ControlRequest; readonly answer: HelperReply },
 ): void {
   if ("error" in answer) {
     const { error, errorCode, model } = answer;
@@ -118,7 +118,7 @@ function modelIn(settings: unknown): string | undefined {
   return typeof model === "string" ? model : undefined;
 }
 
-/** The name of a model, after the alias by which it was chosen. */
+/** The name of a model, in brackets after the alias by which it was chosen. */
 function modelLabel(chosen: unknown, name: string): string {
   const alias = isNone(chosen) || chosen === "default" ? name : asText(chosen).trim();
   return alias === name ? name : `${alias} (${name})`;

@@ -72,7 +72,7 @@ export function emitAfterInitialization(
   },
 ): void {
   const { consultedRequests, ending, deferredAnswers: deferredBefore } = step.state;
-  // This is so for nearly all inputs, most of which are lines and bytes.
+  // Most inputs are lines and bytes, while no request is pending.
   if (before.consultedRequests.size + deferredBefore.length === 0) {
     step.emit(...effects);
     return;
@@ -108,7 +108,7 @@ export function isInitializing({ consultedRequests, ending }: SessionState): boo
   return ending === undefined && [...consultedRequests.values()].some(isInitialization);
 }
 
-/** Whether a request is an initialization of the caller's that is not answered yet, and not one that was asked early. */
+/** Whether a request is an initialization that the caller itself has sent, and that is not answered yet. */
 function isInitialization(request: ControlRequest | undefined): boolean {
   return request?.subtype === "initialize" && !request.ahead && !request.isAnswered;
 }

@@ -2,7 +2,7 @@ import type { ControlRequest } from "../../../claude/wire/control.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 import type { ChildChanges } from "../../control/effect.ts";
-import type { Consulted } from "../../control/input.ts";
+import type { HelperReply } from "../../control/input.ts";
 import type {
   AskedCommand,
   CarriedOut,
@@ -50,7 +50,7 @@ export function commandRequest({ text, settled }: SettledMessage, id: string): C
 }
 
 /** Records the helper's answer to the command that waits for it, unless the caller has taken the command back. */
-export function recordCommandAnswer(step: ControlStep, answer: Consulted): void {
+export function recordCommandAnswer(step: ControlStep, answer: HelperReply): void {
   const { queue } = step.state;
   const place = queue.findIndex((message) =>
     message.way === undefined && message.settled.kind === "asked"
@@ -71,7 +71,7 @@ const OF_ANY_PROCESS =
 const OF_COSTS = /^Estimated cost:/u;
 
 /** A command, settled by the helper's answer. */
-export function commandAnswer(message: SettledMessage, answer: Consulted): SettledMessage {
+export function commandAnswer(message: SettledMessage, answer: HelperReply): SettledMessage {
   if (message.settled.kind !== "asked") return message;
   const { version, alone, unavailable } = message.settled;
   if (!("response" in answer)) {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
-import type { Consulted } from "../../../../src/conversation/control/input.ts";
+import type { HelperReply } from "../../../../src/conversation/control/input.ts";
 import { untakenMessages } from "../../../../src/conversation/control/taken_prompts.ts";
 import { caller, consulted, message, request } from "../../control/caller_inputs.ts";
 import { COST, EXIT, IDLE, REACHABLE, stop, submit, turn } from "../../control/inputs.ts";
@@ -140,7 +140,7 @@ Deno.test("flag settings with faults are refused as a whole", () => {
 
 Deno.test("headless helper updates the project's settings", () => {
   const body = { source: "localSettings", settings: { outputStyle: "mine" } };
-  const asked = (said: Consulted) => {
+  const asked = (said: HelperReply) => {
     const session = rested();
     session.receive(request("update_settings", body), consulted("update_settings", said));
     return [...session.responses, session.state.changes];
@@ -150,7 +150,7 @@ Deno.test("headless helper updates the project's settings", () => {
 });
 
 /** Chooses a model; returns the models and responses that are emitted then. */
-function choose(session: Simulation, model: unknown, said: Consulted) {
+function choose(session: Simulation, model: unknown, said: HelperReply) {
   const { length } = session.effects;
   const body = model === undefined ? {} : { model };
   session.receive(request("set_model", body), consulted("set_model", said));
@@ -163,7 +163,7 @@ function choose(session: Simulation, model: unknown, said: Consulted) {
 }
 
 /** What a headless helper says of a choice. */
-const inForce = (before: string, after: string, response = {}): Consulted => ({
+const inForce = (before: string, after: string, response = {}): HelperReply => ({
   response: { ...response, before: { model: before }, after: { model: after } },
 });
 

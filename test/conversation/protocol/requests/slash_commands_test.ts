@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../src/json_object.ts";
 import { commandAnswer } from "../../../../src/conversation/protocol/requests/slash_commands.ts";
-import type { Consulted } from "../../../../src/conversation/control/input.ts";
+import type { HelperReply } from "../../../../src/conversation/control/input.ts";
 import type { SettledMessage } from "../../../../src/conversation/control/message.ts";
 import { consulted, message, request, settledMessage } from "../../control/caller_inputs.ts";
 import { exit, type Given, hook, VERSION } from "../../control/inputs.ts";
@@ -17,7 +17,7 @@ function asking(command: Given, ...before: readonly Given[]): Simulation {
 }
 
 /** The helper answers the command. */
-function answers(session: Simulation, said: Consulted): void {
+function answers(session: Simulation, said: HelperReply): void {
   session.receive(...session.consulted.map(({ id }) => consulted(id, said)));
 }
 
