@@ -9,7 +9,7 @@ import { ticketsOf } from "../conversation/control/message.ts";
 import { untakenMessages } from "../conversation/control/taken_prompts.ts";
 import { type ConversationEffect, partsOf } from "../conversation/output/conversation.ts";
 import type { Report } from "../conversation/output/result/verdict.ts";
-import { toldBy } from "../conversation/output/turns/conversation_cost.ts";
+import { leftForNextChild } from "../conversation/output/turns/conversation_cost.ts";
 import { unansweredRequests } from "../conversation/protocol/requests/ask_helper.ts";
 import { definedFields } from "../defined_fields.ts";
 import type { Caller, CallerInput } from "../driver/inputs/callers.ts";
@@ -191,7 +191,7 @@ async function performChild(order: RunOrder, options: ChildOptions): Promise<Chi
     sessionId: prepared.sessionId,
     userConfig: prepared.userConfig,
     ending,
-    told: toldBy(state.frames, begin.length === 0 ? [] : untaken),
+    told: leftForNextChild(state.frames, begin.length === 0 ? [] : untaken),
     hasAnswered: reporter.hasAnswered,
     wasOutdated: firstWords?.isDismissed === true,
   };

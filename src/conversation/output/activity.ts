@@ -7,7 +7,7 @@ import {
   framesOf,
 } from "./conversation.ts";
 import { isLifecycle } from "./messages.ts";
-import type { FramesState, OutputStep } from "./output_state.ts";
+import type { OutputState, OutputStep } from "./output_state.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Task } from "./frames/tasks.ts";
@@ -21,7 +21,7 @@ export function addActivity(
   effects: readonly ConversationEffect[],
 ): readonly ConversationEffect[] {
   const { session } = step.state;
-  const output: OutputStep = new Step<FramesState, Frame>(step.state.frames);
+  const output: OutputStep = new Step<OutputState, Frame>(step.state.frames);
   if (isAnswered(before, session)) emitActivity(output, "running");
   const answered = [...output.emitted];
   const around = framesWithActivity(output, effects.flatMap(framesOf));
@@ -63,7 +63,7 @@ export function framesWithActivity(
  * Whether a frame belongs to a session that works: the first frame of a message that is taken, or of a scheduled prompt
  * whose time has come.
  */
-function isBeginning(frame: Frame, { activity = "idle" }: FramesState): boolean {
+function isBeginning(frame: Frame, { activity = "idle" }: OutputState): boolean {
   if (isInit(frame)) return true;
   if (activity !== "idle") return false;
   if (frame.type === "control_request") {
@@ -82,14 +82,14 @@ function isBeginning(frame: Frame, { activity = "idle" }: FramesState): boolean 
  */
 function isLast(
   frame: Frame,
-  { awaited, begun, heardOut, rested, tasks, wakeupAt }: FramesState,
+  { awaited, hasInit, inputClosed, isBetweenTurns, tasks, wakeupAt }: OutputState,
 ): boolean {
-  if (heardOut && wakeupAt !== undefined) return false;
+  if (inputClosed && wakeupAt !== undefined) return false;
   const isAgent = ({ type, background }: Task) => type === "local_agent" && background;
   if (awaited.length > 0 || [...tasks.values()].some(isAgent)) return false;
-  if (isLifecycle(frame)) return frame["state"] === "cancelled" && (rested || !begun);
+  if (isLifecycle(frame)) return frame["state"] === "cancelled" && (isBetweenTurns || !hasInit);
   return frame.type === "result" ||
-    (frame["subtype"] === "task_notification" && frame["status"] === "stopped" && rested);
+    (frame["subtype"] === "task_notification" && frame["status"] === "stopped" && isBetweenTurns);
 }
 
 /** Whether the next frames belong to the turn that is over, or are the result of another one. */

@@ -24,7 +24,7 @@ import {
 } from "./conversation.ts";
 import { cancelMessage, isLifecycle } from "./messages.ts";
 import { nextBeat, receiveInput, recordCopied } from "./receive_input.ts";
-import { holdsLines, type OutputStep, startFrames } from "./output_state.ts";
+import { hasPendingLines, type OutputStep, startOutput } from "./output_state.ts";
 import { withUsage } from "./turns/conversation_cost.ts";
 import { isInitializing } from "../protocol/requests/initialize.ts";
 import { addActivity } from "./activity.ts";
@@ -56,7 +56,7 @@ export function startConversation(options: ConversationOptions): ConversationSta
     options,
     lines: NO_LINES,
     session: startSession(options.session),
-    frames: startFrames(options.frames, options.report),
+    frames: startOutput(options.frames, options.report),
   };
 }
 
@@ -100,7 +100,7 @@ function control(step: ConversationStep, input: Input): readonly SessionEffect[]
   if (input.type === "exit") step.update({ exit: input });
   // Lines that are held back are read, and not emitted.
   const isEmitting = input.type === "read" || (input.type === "deadline" && input.name === "init");
-  if (isEmitting && holdsLines(frames)) return [];
+  if (isEmitting && hasPendingLines(frames)) return [];
   const { state: session, effects } = receiveSessionInput(before, input);
   step.update({ session });
   const kills = effects.filter((effect) => effect.type === "kill");

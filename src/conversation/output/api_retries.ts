@@ -13,16 +13,16 @@ const OVERLOADS = 3;
 
 /** Emits that a request is made again, unless that was emitted before the screen announced it. */
 export function receiveApiRetry(step: OutputStep, retry: ApiRetry): void {
-  const { missed, exact, begun } = step.state;
+  const { emittedRetry, exact, hasInit } = step.state;
   forgetFault(step);
-  if (retry.attempt === missed) return;
+  if (retry.attempt === emittedRetry) return;
   if (exact !== undefined) {
     receiveRetry(step, retry);
     return;
   }
   const frames = step.capture(() => emitRetry(step, retry));
-  if (begun) step.emit(...frames);
-  else step.update({ early: [...step.state.early, ...frames] });
+  if (hasInit) step.emit(...frames);
+  else step.update({ framesAfterInit: [...step.state.framesAfterInit, ...frames] });
 }
 
 /** Records a request that has failed and may be made again; the requests of subagents are not printed. */
@@ -31,7 +31,7 @@ export function recordFault(step: OutputStep, fault: ApiFault): void {
   if (tasks.size > 0) return;
   if (fault.attempt === (before?.attempt ?? 0) + 1) emitFault(step);
   if (!isRetried(fault)) return;
-  step.update({ fault, missed: undefined });
+  step.update({ fault, emittedRetry: undefined });
 }
 
 /**
@@ -61,11 +61,11 @@ function emitFault(step: OutputStep): void {
   if (fault === undefined) return;
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (fault.attempt - 1), LONGEST_DELAY_MS);
   receiveApiRetry(step, { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS });
-  step.update({ missed: fault.attempt });
+  step.update({ emittedRetry: fault.attempt });
 }
 
 function forgetFault(step: OutputStep): void {
-  step.update({ fault: undefined, missed: undefined });
+  step.update({ fault: undefined, emittedRetry: undefined });
 }
 
 /** Whether such a request is made again: nothing was wrong with it, and no other model is asked in the place of its own. */

@@ -5,14 +5,14 @@ import type { SessionState } from "../control/session_state.ts";
 import type { OwnLines } from "../../claude/transcript/entry_order.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Report, ReportOptions } from "./result/verdict.ts";
-import type { FramesOptions } from "./output_options.ts";
-import type { FramesState, OutputStep } from "./output_state.ts";
+import type { OutputOptions } from "./output_options.ts";
+import type { OutputState, OutputStep } from "./output_state.ts";
 import { Step } from "../step.ts";
 
 /** What a conversation is told before it begins. */
 export interface ConversationOptions {
   readonly session: SessionOptions;
-  readonly frames: FramesOptions;
+  readonly frames: OutputOptions;
   readonly report: ReportOptions;
 }
 
@@ -21,7 +21,7 @@ export interface ConversationState {
   readonly options: ConversationOptions;
   readonly lines: OwnLines;
   readonly session: SessionState;
-  readonly frames: FramesState;
+  readonly frames: OutputState;
   /** Frames of messages that are printed once `initialize` is answered. */
   readonly deferredFrames?: readonly Frame[];
   /** When the child was told to go. */
@@ -111,7 +111,7 @@ export function changeOutput<Result>(
   step: ConversationStep,
   use: (output: OutputStep) => Result,
 ): Result {
-  const output: OutputStep = new Step<FramesState, Frame>(step.state.frames);
+  const output: OutputStep = new Step<OutputState, Frame>(step.state.frames);
   const result = use(output);
   if (output.state !== step.state.frames) step.update({ frames: output.state });
   step.emit(...output.emitted.map(asEffect));

@@ -1,5 +1,5 @@
 import type { Frame } from "../../claude/wire/frame.ts";
-import type { FramesState, OutputStep } from "./output_state.ts";
+import type { OutputState, OutputStep } from "./output_state.ts";
 import type { SystemFrame } from "../../claude/wire/system_frames.ts";
 import { asText } from "../../json_object.ts";
 import { type FrameContext, systemFrame } from "./frames/frame_context.ts";
@@ -84,12 +84,12 @@ export function emitTasks(
 
 /** Returns the ends of tasks after frames that report some; a task that begins again has not ended. */
 function endsAfter(
-  before: FramesState["taskEnds"],
+  before: OutputState["taskEnds"],
   { frames, started }: {
     readonly frames: readonly Frame[];
     readonly started: Task | undefined;
   },
-): FramesState["taskEnds"] {
+): OutputState["taskEnds"] {
   const isAgain = started !== undefined && before.has(started.id);
   return frames.filter(({ subtype }) => subtype === "task_notification").reduce(
     (ends, { task_id: id, status }) => ends.with(asText(id), asText(status)),
@@ -98,8 +98,8 @@ function endsAfter(
 }
 
 /** Returns a task that this run has seen, or a subagent of an earlier run, which can be woken. */
-function taskOf({ allTasks, uncalled }: FramesState, id: string): Task | undefined {
-  const earlier = uncalled.findLast(({ subagent }) => subagent.agentId === id)?.subagent;
+function taskOf({ allTasks, uncalledLines }: OutputState, id: string): Task | undefined {
+  const earlier = uncalledLines.findLast(({ subagent }) => subagent.agentId === id)?.subagent;
   if (allTasks.has(id) || earlier === undefined) return allTasks.get(id);
   const { toolUseId = "", type: agentType, description } = earlier;
   return { id, toolUseId, type: "local_agent", description, agentType, background: false };
@@ -107,7 +107,7 @@ function taskOf({ allTasks, uncalled }: FramesState, id: string): Task | undefin
 
 function emitContext(step: OutputStep, version: string): EmitContext {
   const { state } = step;
-  const { options, toolUses, typed, taken, joined, named, decisions, givenIds } = state;
+  const { options, toolUses, typedCommand, taken, joined, named, decisions, givenIds } = state;
   return {
     version,
     sessionId: options.sessionId,
@@ -120,7 +120,7 @@ function emitContext(step: OutputStep, version: string): EmitContext {
     denialsUntold: options.denialsUntold,
     decisions,
     givenIds,
-    typed: typed?.command,
+    typed: typedCommand?.command,
   };
 }
 
@@ -184,22 +184,22 @@ export function emitInit(
   step: OutputStep,
   { version = step.state.version, model }: InitKnowledge = {},
 ): void {
-  if (step.state.begun || version === undefined) return;
+  if (step.state.hasInit || version === undefined) return;
   emitGivenTitle(step);
   const frame = initFrame(initFacts(step, { version, model }));
-  const { early, partial } = step.state;
+  const { framesAfterInit, partial } = step.state;
   const { fast_mode_state, fast_mode_disabled_reason } = frame;
   step.update({
     fastMode: { fast_mode_state, fast_mode_disabled_reason } as FastMode,
-    begun: true,
-    early: [],
+    hasInit: true,
+    framesAfterInit: [],
   });
   if (partial !== undefined) {
     // The next text that hooks report belongs to the turn that has begun.
     const { turn: _, ...others } = partial;
     step.update({ partial: others });
   }
-  step.emit(frame, ...early);
+  step.emit(frame, ...framesAfterInit);
 }
 
 function initFacts(
@@ -251,7 +251,7 @@ function emitGivenTitle(step: OutputStep): void {
 
 /** Marks the beginning of a turn that follows another one: it has a `system/init` of its own. */
 export function startTurn(step: OutputStep): void {
-  if (step.state.rested) step.update({ rested: false, begun: false });
+  if (step.state.isBetweenTurns) step.update({ isBetweenTurns: false, hasInit: false });
 }
 
 /** Returns the last title that the user gave the session. */
@@ -265,7 +265,7 @@ const UNCONFIGURED = /^(?:plugin:|claude\.ai )/u;
 
 /** Returns the tools and the MCP servers, with the name that the tool for structured answers has in `claude -p`. */
 function toolsAndServers(
-  state: FramesState,
+  state: OutputState,
   listing: SessionListing,
 ): Pick<InitFacts, "tools" | "mcpServers"> {
   const { options: { output, servers = [] }, connections = {} } = state;
@@ -295,8 +295,8 @@ function toolsAndServers(
 }
 
 /** What the first request offered the model; undefined where the API's stream was not observed. */
-function requestOffer({ exact, heard }: FramesState): RequestOffer | undefined {
-  return (exact ?? heard)?.offer;
+function requestOffer({ exact, observed }: OutputState): RequestOffer | undefined {
+  return (exact ?? observed)?.offer;
 }
 
 /** Returns the tools of the first request; tools that the model loads later are not among them. */
@@ -311,7 +311,7 @@ function requestedTools(
 
 /** Returns the model from the first source that names it. */
 function modelInForce(
-  state: FramesState,
+  state: OutputState,
   { model }: Pick<SessionListing, "model">,
 ): string | undefined {
   return state.options.model ?? state.model ?? model ?? state.kept.notes.answering ??
@@ -319,7 +319,7 @@ function modelInForce(
 }
 
 /** Returns the model that the headless helper named. */
-export function describedModel({ described }: Pick<FramesState, "described">): string | undefined {
+export function describedModel({ described }: Pick<OutputState, "described">): string | undefined {
   const model = described?.["model"];
   return typeof model === "string" ? model : undefined;
 }

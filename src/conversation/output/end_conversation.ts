@@ -5,7 +5,7 @@ import {
   SUBAGENT_DELAY,
 } from "./lines/waiting_turns.ts";
 import { stopTasks } from "./frames/task_ends.ts";
-import type { FramesState, OutputEffect, OutputStep, TurnEnd } from "./output_state.ts";
+import type { OutputEffect, OutputState, OutputStep, TurnEnd } from "./output_state.ts";
 import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
 import { lastMessages } from "../control/taken_prompts.ts";
@@ -42,9 +42,9 @@ export function receiveTurnEnd(
   end: TurnEnd,
   { recorded }: { readonly recorded: boolean },
 ): readonly OutputEffect[] {
-  const { ended, cost, awaitsSubagent } = step.state;
+  const { pendingEnds, cost, awaitsSubagent } = step.state;
   if (!recorded) {
-    step.update({ ended: [...ended, { ...end, cost }] });
+    step.update({ pendingEnds: [...pendingEnds, { ...end, cost }] });
     return [];
   }
   if (isAheadOfSubagent(step.state)) {
@@ -93,18 +93,18 @@ export function emitEnd(
 /** Emits the results of turns whose last lines never came. */
 function emitEndedTurns(step: OutputStep): void {
   for (;;) {
-    const [end, ...ended] = step.state.ended;
+    const [end, ...pendingEnds] = step.state.pendingEnds;
     if (end === undefined) return;
-    step.update({ ended });
+    step.update({ pendingEnds });
     emitTurnResult(step, end);
   }
 }
 
 /** Emits `system/init` of the last turn, if no line has led to it yet. */
 function emitLastInit(step: OutputStep, version: string): void {
-  const { options, begun, prompt, rested, awaited } = step.state;
-  const isUnasked = options.conversation === true && !begun && prompt === undefined;
-  if ((rested || isUnasked) && awaited.length === 0) return;
+  const { options, hasInit, prompt, isBetweenTurns, awaited } = step.state;
+  const isUnasked = options.conversation === true && !hasInit && prompt === undefined;
+  if ((isBetweenTurns || isUnasked) && awaited.length === 0) return;
   startTurn(step);
   emitInit(step, { version: step.state.version ?? version });
 }
@@ -121,8 +121,8 @@ export function conclude(
     // Messages that were not taken are reported by the next child, and no turn begins with what a hook's answer ends. A
     // result that is still to be emitted is that of the turn under way.
     if (isRenewed || kind === "misnamed-answer") {
-      const { rested, ended } = output.state;
-      output.update({ awaited: [], rested: rested || ended.length === 0 });
+      const { isBetweenTurns, pendingEnds } = output.state;
+      output.update({ awaited: [], isBetweenTurns: isBetweenTurns || pendingEnds.length === 0 });
     }
     if (kind !== "refused") {
       emitEnd(output, { version: remains.version ?? "unknown", now: startedAt + at });
@@ -143,7 +143,7 @@ function lastResult(
   { end, at }: { readonly end: SessionEnd; readonly at: number },
 ): EndEffect {
   const { exit, endingAt, isForced, session, frames } = step.state;
-  const output: OutputStep = new Step<FramesState, Frame>(frames);
+  const output: OutputStep = new Step<OutputState, Frame>(frames);
   const report = completeMessages(
     output,
     { stopped: end.ending.kind === "aborted" },
@@ -166,7 +166,7 @@ function reportWithTasks({ session, frames }: ConversationState, at: number): Re
   const { isOnlyBackground, backgroundStop: stop, taken } = session;
   if (!isOnlyBackground || stop === undefined) return undefined;
   const end: TurnEnd = { ending: { kind: "answered", stop }, at, tickets: ticketsOf(taken) };
-  return reportTurns(new Step<FramesState, Frame>(frames), end);
+  return reportTurns(new Step<OutputState, Frame>(frames), end);
 }
 
 /** Whether the transcript has all lines that it will ever have, and the output needs no more. */
@@ -176,7 +176,7 @@ export function isComplete({ whole, exit, frames, options }: ConversationState):
   if (isAheadOfSubagent(frames)) return false;
   // All frames came with the last turn, but for those that mirror the transcript.
   if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
-  return frames.kept.cost !== undefined || costOfEntries(listOf(frames.own)) !== undefined;
+  return frames.kept.cost !== undefined || costOfEntries(listOf(frames.ownLines)) !== undefined;
 }
 
 /** Emits, once, that only the child's exit is outstanding. */

@@ -3,7 +3,7 @@ import type { ContentBlock, UserEntry } from "../../claude/transcript/entry.ts";
 import type { Frame, LifecycleFrame } from "../../claude/wire/frame.ts";
 import type { UserFrame } from "../../claude/wire/message_frames.ts";
 import { parseTaskNotification } from "../../claude/transcript/task_notification.ts";
-import { type FramesState, NOT_NAMED, type OutputStep } from "./output_state.ts";
+import { NOT_NAMED, type OutputState, type OutputStep } from "./output_state.ts";
 import { askedBy } from "./frames/frame_context.ts";
 import { newUuid } from "./emit_frames.ts";
 
@@ -33,7 +33,7 @@ export function isSame({ text, uuid }: Message): (other: Message) => boolean {
  * writes commands, and may write what a plain run was given, as another text: then it is the first such message.
  */
 export function placeOf(
-  { awaited, taken }: Pick<FramesState, "awaited" | "taken">,
+  { awaited, taken }: Pick<OutputState, "awaited" | "taken">,
   text: string,
 ): number {
   const at = awaited.findIndex((message) => isTextOf(message, text));
@@ -59,10 +59,10 @@ interface MessageLine {
  * @param at its place among the awaited messages
  */
 export function takeMessage(step: OutputStep, at: number, line: MessageLine): void {
-  const { awaited, taken, joined, begun, spoken, rested } = step.state;
+  const { awaited, taken, joined, hasInit, hasLinesSincePrompt, isBetweenTurns } = step.state;
   const message = awaited[at];
   if (message === undefined) return;
-  const isJoined = begun && spoken && !rested;
+  const isJoined = hasInit && hasLinesSincePrompt && !isBetweenTurns;
   const started = lifecycleFrames(step, message, "started");
   const again = isReplayed(message, step.state)
     ? [replayFrame(step, message, { ...line, uuid: line.uuid ?? newUuid(step) })]
@@ -83,7 +83,7 @@ export function takeMessage(step: OutputStep, at: number, line: MessageLine): vo
 }
 
 /** Whether a message is to be printed again: `--replay-user-messages` does not print what the user has not sent. */
-function isReplayed({ synthetic }: Message, { options }: FramesState): boolean {
+function isReplayed({ synthetic }: Message, { options }: OutputState): boolean {
   return options.replay === true && synthetic !== true;
 }
 
@@ -124,20 +124,20 @@ export function completeMessages<Result>(
   { stopped = false }: { readonly stopped?: boolean },
   emitResult: () => Result,
 ): Result {
-  const { taken, joined, woken } = step.state;
+  const { taken, joined, wakeupPrompt } = step.state;
   const state = stopped ? "cancelled" : "completed";
   emitLifecycle(step, joined, state);
   const result = emitResult();
   emitLifecycle(step, taken.filter((message) => !joined.includes(message)), state);
-  step.update({ woken: undefined });
-  step.emit(...lifecycleFrames(step, { uuid: woken }, state));
+  step.update({ wakeupPrompt: undefined });
+  step.emit(...lifecycleFrames(step, { uuid: wakeupPrompt }, state));
   return result;
 }
 
 /** Emits that the child has taken a prompt that it had scheduled for itself. */
 export function takeScheduledPrompt(step: OutputStep, { uuid, wakeupSource }: UserEntry): void {
   const { wakeupAt } = step.state;
-  step.update({ woken: uuid, wakeupAt: undefined, named: NOT_NAMED });
+  step.update({ wakeupPrompt: uuid, wakeupAt: undefined, named: NOT_NAMED });
   step.emit(...lifecycleFrames(step, { uuid }, "started", {
     wakeup_source: String(wakeupSource),
     ...(wakeupAt === undefined ? {} : { scheduled_for: wakeupAt }),

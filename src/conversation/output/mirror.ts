@@ -1,5 +1,5 @@
 import { chained, chainOf, listOf } from "../../chain.ts";
-import type { FramesState, MirroredLine, OutputStep } from "./output_state.ts";
+import type { MirroredLine, OutputState, OutputStep } from "./output_state.ts";
 import { lineOf } from "../../claude/transcript/entry.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { TranscriptMirrorFrame } from "../../claude/wire/frame.ts";
@@ -8,8 +8,10 @@ import { lineId } from "../../claude/transcript/entry_order.ts";
 
 /** Records a line that is to be mirrored, if the caller wants `transcript_mirror` frames. */
 export function recordForMirror(step: OutputStep, line: MirroredLine): void {
-  const { options, unmirrored } = step.state;
-  if (options.mirrorPath !== undefined) step.update({ unmirrored: chained(unmirrored, line) });
+  const { options, unmirroredLines } = step.state;
+  if (options.mirrorPath !== undefined) {
+    step.update({ unmirroredLines: chained(unmirroredLines, line) });
+  }
 }
 
 /** Which lines are mirrored: without `all`, the last ones wait for the line of the message that they are about. */
@@ -23,9 +25,9 @@ interface MirrorOptions {
  * it writes them, the first before the subagent's lines.
  */
 export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}): void {
-  const { options: { mirrorPath = "" }, unmirrored, givenIds } = step.state;
-  if (unmirrored === undefined) return;
-  const read = listOf(unmirrored);
+  const { options: { mirrorPath = "" }, unmirroredLines, givenIds } = step.state;
+  if (unmirroredLines === undefined) return;
+  const read = listOf(unmirroredLines);
   const known = all ? read.length : knownLines(step.state, read);
   const folder = mirrorPath.replace(/\.jsonl$/u, "");
   const files = Map.groupBy(
@@ -40,7 +42,7 @@ export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}
       entries: lines.map((line) => writtenLine(line, givenIds)),
     };
   });
-  step.update({ unmirrored: chainOf(read.slice(known)) });
+  step.update({ unmirroredLines: chainOf(read.slice(known)) });
   step.emit(...frames);
 }
 
@@ -49,7 +51,7 @@ export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}
  * before the message's own line, which shows the id that the caller gave it.
  */
 function knownLines(
-  { awaited, givenIds }: FramesState,
+  { awaited, givenIds }: OutputState,
   lines: readonly MirroredLine[],
 ): number {
   if (!awaited.some(({ uuid }) => uuid !== undefined)) return lines.length;

@@ -6,7 +6,7 @@ import type { FastModeAsked } from "./frames/init_frame.ts";
 import type { SubagentStats } from "./result/turn_totals.ts";
 
 /** What is known of a run before its child has said anything. */
-export interface FramesOptions {
+export interface OutputOptions {
   /** Whether the caller may send further messages after the first. */
   readonly conversation?: true;
   /** The version of Claude Code, where it is known before there is a child. */
@@ -48,7 +48,7 @@ export interface FramesOptions {
   /** Whether it is told what the session is at; `shown` where not only an Agent SDK is told, but its user. */
   readonly activity?: true | "shown";
   /** What was told and paid before, by another child of the same conversation. */
-  readonly before?: ToldBefore;
+  readonly before?: EarlierOutput;
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
   /** The user's transcript of the session, whose new lines are told; absent for none. */
@@ -85,7 +85,7 @@ export interface FramesOptions {
 export type Activity = "running" | "requires_action" | "idle";
 
 /** How many results a conversation has told, what it has cost, and which subagents it has had. */
-export interface ToldBefore extends Spent {
+export interface EarlierOutput extends Spent {
   readonly results: number;
   /** When its first child was started, in milliseconds since the epoch; absent where that is not known. */
   readonly startedAt?: number;

@@ -1,14 +1,14 @@
 import type { ToolUse } from "../../claude/transcript/turn.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Report, ReportOptions } from "./result/verdict.ts";
-import type { Activity, FramesOptions } from "./output_options.ts";
+import type { Activity, OutputOptions } from "./output_options.ts";
 import { type GrowingMap, growingMap } from "../../growing_map.ts";
 import {
   type ExactState,
-  type HeardFirsts,
   NO_PARTS,
+  NO_REQUESTS,
   NO_STREAM,
-  NOTHING_HEARD,
+  type ObservedRequests,
   type PartialState,
 } from "./live/answer_state.ts";
 import { type KeptLines, noLines } from "./lines/kept_lines.ts";
@@ -27,32 +27,32 @@ import type { Task, Tasks } from "./frames/tasks.ts";
 import type { CallEnd } from "./frames/task_ends.ts";
 
 /** Everything that has to be remembered to say what comes next, each of something else. */
-export interface FramesState
+export interface OutputState
   extends
-    SessionMemory,
-    MessageMemory,
-    TurnMemory,
-    LineMemory,
-    CompactionMemory,
-    CallMemory,
-    TaskMemory,
-    ShellMemory,
-    SpendingMemory,
-    AnswerMemory {
-  readonly options: FramesOptions;
+    SessionFields,
+    MessageFields,
+    TurnFields,
+    LineFields,
+    CompactionFields,
+    CallFields,
+    TaskFields,
+    ShellFields,
+    CostFields,
+    AnswerFields {
+  readonly options: OutputOptions;
   readonly reporting: ReportOptions;
   /** How many ids have been made of the seed. */
   readonly ids: number;
 }
 
 /** One call of the output: the state of the frames, and the frames that are emitted. */
-export type OutputStep = Step<FramesState, Frame>;
+export type OutputStep = Step<OutputState, Frame>;
 
 /** No frame has named the messages of the turn. */
-export const NOT_NAMED: FramesState["named"] = new Set();
+export const NOT_NAMED: OutputState["named"] = new Set();
 
 /** Nothing has been said yet. */
-export function startFrames(options: FramesOptions, reporting: ReportOptions): FramesState {
+export function startOutput(options: OutputOptions, reporting: ReportOptions): OutputState {
   return {
     options,
     reporting,
@@ -60,25 +60,25 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     ...(options.before?.commands === undefined ? {} : { commands: options.before.commands }),
     ...(options.before?.described === undefined ? {} : { described: options.before.described }),
     subagentsBefore: options.before?.subagents,
-    usageTold: options.before === undefined ? {} : options.before.modelUsage,
+    reportedUsage: options.before === undefined ? {} : options.before.modelUsage,
     ...(options.output === undefined ? {} : { outputCalls: new Set<string>() }),
     ...(options.before?.activity === undefined ? {} : { activity: options.before.activity }),
     ids: 0,
     earlier: [],
     kept: noLines(),
-    own: undefined,
-    subagents: undefined,
-    unmirrored: undefined,
+    ownLines: undefined,
+    subagentLines: undefined,
+    unmirroredLines: undefined,
     givenIds: growingMap(),
-    uncalled: [],
-    stopEnds: [],
-    notices: [],
-    hooked: [],
-    begun: false,
-    early: [],
+    uncalledLines: [],
+    stopHookEnds: [],
+    taskEndLines: [],
+    hookedTasks: [],
+    hasInit: false,
+    framesAfterInit: [],
     compactions: [],
-    unsummed: false,
-    ahead: undefined,
+    awaitsSummary: false,
+    deferredLines: undefined,
     preserved: new Map(),
     toolUses: new Map(),
     agentCalls: growingMap(),
@@ -88,8 +88,8 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     tasks: new Map(),
     decisions: growingMap(),
     awaitsSubagent: false,
-    amid: false,
-    unbegun: undefined,
+    isAmidAnswer: false,
+    unstartedCall: undefined,
     allTasks: growingMap(),
     taskEnds: growingMap(),
     shells: new Map(),
@@ -98,46 +98,46 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     seenShells: new Map(),
     shellOrders: [],
     results: 0,
-    locals: options.before?.results ?? 0,
+    otherResults: options.before?.results ?? 0,
     awaited: [],
-    toldAhead: [],
+    lateTurns: [],
     taken: [],
     joined: [],
     named: NOT_NAMED,
-    begins: new Set(),
-    stops: [],
-    spoken: false,
-    ended: [],
+    turnPrompts: new Set(),
+    stopHooks: [],
+    hasLinesSincePrompt: false,
+    pendingEnds: [],
     endedAt: 0,
-    rested: false,
+    isBetweenTurns: false,
     reports: [],
-    closed: false,
+    isClosed: false,
     ...(options.partial === undefined ? {} : {
       streamed: [],
       requested: false,
       ...(options.partial === "exact" ? { exact: NO_STREAM } : { partial: NO_PARTS }),
     }),
-    ...(options.heard === undefined ? {} : { heard: NOTHING_HEARD }),
+    ...(options.heard === undefined ? {} : { observed: NO_REQUESTS }),
   };
 }
 
 /** Whether the first turn of the child has begun: before it, others may have been told that needed no child. */
-export function isUnderWay({ begun, rested, prompt }: FramesState): boolean {
-  return begun && !(rested && prompt === undefined);
+export function isUnderWay({ hasInit, isBetweenTurns, prompt }: OutputState): boolean {
+  return hasInit && !(isBetweenTurns && prompt === undefined);
 }
 
 /** Whether there are lines that have not been told. */
-export function holdsLines({ own, subagents }: FramesState): boolean {
-  return own !== undefined || subagents !== undefined;
+export function hasPendingLines({ ownLines, subagentLines }: OutputState): boolean {
+  return ownLines !== undefined || subagentLines !== undefined;
 }
 
 /** A call that has not returned, or has started a subagent. */
-export function knownCall({ toolUses, agentCalls }: FramesState, id: string): ToolUse | undefined {
+export function knownCall({ toolUses, agentCalls }: OutputState, id: string): ToolUse | undefined {
   return toolUses.get(id) ?? agentCalls.get(id);
 }
 
 /** What is remembered of shells. */
-interface ShellMemory {
+interface ShellFields {
   /** Calls of shells that are waited for, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
   /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
@@ -148,9 +148,9 @@ interface ShellMemory {
 }
 
 /** What is remembered of the messages of the caller. */
-interface MessageMemory {
+interface MessageFields {
   /** Whether the caller says no more. */
-  readonly heardOut?: true;
+  readonly inputClosed?: true;
   /** The ids that the caller gave prompts, by those that they have in the transcript. */
   readonly givenIds: GrowingMap<string, string>;
   /** Messages that the child is not known to have taken, and those of the turn. */
@@ -163,12 +163,12 @@ interface MessageMemory {
 }
 
 /** What is remembered of answers that are being written, and of requests for them. */
-interface AnswerMemory {
+interface AnswerFields {
   /** What has been told of answers that are being written, if that is wanted, in the one way or the other. */
   readonly partial?: PartialState;
   readonly exact?: ExactState;
   /** What is known of it where answers are not told by it. */
-  readonly heard?: HeardFirsts;
+  readonly observed?: ObservedRequests;
   /** The ids that `message_start` told since the last result; absent where nobody wants answers live. */
   readonly streamed?: readonly string[];
   /** Whether it has been said that the model is asked; absent where nobody wants to hear of it. */
@@ -176,21 +176,21 @@ interface AnswerMemory {
   /** The last request that has failed, until it is known whether it is made again. */
   readonly fault?: ApiFault | undefined;
   /** The number of that request, once its retry has been told though the screen has not announced it. */
-  readonly missed?: number | undefined;
+  readonly emittedRetry?: number | undefined;
 }
 
 /** What is remembered of money and limits. */
-interface SpendingMemory {
+interface CostFields {
   /** What models had used when a result told it last; undefined where that is not known. */
-  readonly usageTold: Cost["modelUsage"] | undefined;
+  readonly reportedUsage: Cost["modelUsage"] | undefined;
   /** What was paid before this child, as far as it does not count it itself. */
   readonly paid?: Spent;
   /** What the conversation has cost, as the child's status line told last. */
   readonly cost?: Spent;
   /** When that status line ran, in milliseconds since the epoch, as far as the file system tells. */
-  readonly pricedAt?: number | undefined;
+  readonly costReportedAt?: number | undefined;
   /** The end of a turn whose result waits for what it has cost, and how many turns there were by then. */
-  readonly unpriced?: { readonly at: number; readonly turns: number } | undefined;
+  readonly awaitingCost?: { readonly at: number; readonly turns: number } | undefined;
   /** What it had cost when the turn began, in US dollars, as far as that was told. */
   readonly paidBefore?: number | undefined;
   /** When it was known to cost as much as it may, in milliseconds since the epoch; undefined as long as it does not. */
@@ -200,7 +200,7 @@ interface SpendingMemory {
 }
 
 /** What is known of the session itself, as it was told last. */
-interface SessionMemory {
+interface SessionFields {
   /** Whether the title that it has from the start has been told. */
   readonly isTitled?: true;
   /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
@@ -231,7 +231,7 @@ export interface ForkedSkill {
 }
 
 /** What is remembered of calls of tools, and of what has been decided on them. */
-interface CallMemory {
+interface CallFields {
   /** Ids of the calls that hand over structured answers; absent where none is wanted. */
   readonly outputCalls?: ReadonlySet<string>;
   /** The calls that have not returned, by id. */
@@ -256,26 +256,26 @@ export type MirroredLine =
   | { readonly agentId: string; readonly note: JsonObject };
 
 /** What is remembered of lines: of those that have been told, and of those that are to be. */
-interface LineMemory {
+interface LineFields {
   /** The lines of earlier runs of the session. */
   readonly earlier: readonly Entry[];
   /** What is kept of the lines of this run that have been told. */
   readonly kept: KeptLines;
   /** Lines since the last `read`, which are told in the order of their times. */
-  readonly own: Chain<Entry> | undefined;
-  readonly subagents: Chain<SubagentLine> | undefined;
+  readonly ownLines: Chain<Entry> | undefined;
+  readonly subagentLines: Chain<SubagentLine> | undefined;
   /** Whether an answer goes on after the line that is being told. */
-  readonly amid: boolean;
+  readonly isAmidAnswer: boolean;
   /** What has been read and is to be mirrored. */
-  readonly unmirrored: Chain<MirroredLine> | undefined;
+  readonly unmirroredLines: Chain<MirroredLine> | undefined;
   /** Lines of subagents whose call is in a line that has not been written yet. */
-  readonly uncalled: readonly SubagentLine[];
+  readonly uncalledLines: readonly SubagentLine[];
   /** Ends of Stop hooks that are told when all of them have ended. */
-  readonly stopEnds: readonly Entry[];
+  readonly stopHookEnds: readonly Entry[];
   /** Lines that tell the ends of tasks whose beginnings have not been told. */
-  readonly notices: readonly Entry[];
+  readonly taskEndLines: readonly Entry[];
   /** Whether nothing that is still written belongs to the run. */
-  readonly closed: boolean;
+  readonly isClosed: boolean;
 }
 
 /** What a hook says of a task: that a subagent begins, or that a call has returned which may have been one. */
@@ -290,18 +290,18 @@ export type HookedTask =
   | (CallEnd & { readonly kind: "returned" });
 
 /** What is remembered of tasks, and of subagents that begin and end. */
-interface TaskMemory {
+interface TaskFields {
   readonly tasks: Tasks;
   /** All tasks so far, as they began. */
   readonly allTasks: GrowingMap<string, Task>;
   /** How tasks ended that are not at work again: their statuses, by their ids. */
   readonly taskEnds: GrowingMap<string, string>;
   /** What hooks have said of tasks, where the calls that they are about have not been told yet. */
-  readonly hooked: readonly HookedTask[];
+  readonly hookedTasks: readonly HookedTask[];
   /** Whether what a subagent's end has led to waits for lines of the subagent. */
   readonly awaitsSubagent: boolean;
   /** The call whose subagent's beginning is waited for ahead of what was written behind it, and the line that holds it. */
-  readonly unbegun: { readonly id: string; readonly line: Entry } | undefined;
+  readonly unstartedCall: { readonly id: string; readonly line: Entry } | undefined;
   /** Counts of the subagents that children before this one had, unless the conversation has begun anew. */
   readonly subagentsBefore: SubagentStats | undefined;
 }
@@ -311,24 +311,24 @@ export interface Compaction {
   /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
   readonly since: number;
   /** Whether its beginning has been printed. */
-  readonly told: boolean;
+  readonly isEmitted: boolean;
   /** Whether it has succeeded; the lines that say so are yet to come. */
-  readonly done: boolean;
+  readonly hasSucceeded: boolean;
   /** What the API said in the place of a summary. */
   readonly error?: string;
   /** Whether nobody waits any longer for why it failed, or for its summary. */
-  readonly overdue?: boolean;
+  readonly isOverdue?: boolean;
 }
 
 /** What is remembered of compactions, and of commands that Claude Code carries out as it does them. */
-interface CompactionMemory {
+interface CompactionFields {
   /** Compactions whose outcome has not been told, the oldest first. */
   readonly compactions: readonly Compaction[];
   /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
-  readonly unsummed: boolean;
-  readonly ahead: Chain<Entry> | undefined;
+  readonly awaitsSummary: boolean;
+  readonly deferredLines: Chain<Entry> | undefined;
   /** Set once a command is known to be typed that Claude Code carries out; what its result says, once that is known. */
-  readonly typed?: { readonly command: string; readonly result?: string } | undefined;
+  readonly typedCommand?: { readonly command: string; readonly result?: string } | undefined;
   /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
   readonly preserved: ReadonlyMap<string, boolean>;
 }
@@ -338,7 +338,7 @@ export interface TurnStop {
   /** When the hook ran, in milliseconds since the epoch, where that is known. */
   readonly at: number | undefined;
   /** Whether the result may be told when the turn is over, has to wait, or is that of the last turn. */
-  readonly result: "printable" | "held" | "last";
+  readonly result: "printable" | "deferred" | "last";
 }
 
 /** The end of a turn that the child outlived. */
@@ -357,7 +357,7 @@ export interface TurnEnd {
 }
 
 /** A turn whose result has been told ahead of its lines, which a busy machine may have written seconds later. */
-interface ToldAhead {
+interface LateTurn {
   /** Its messages whose lines have not been read. */
   readonly messages: readonly Message[];
   /** When its end was told, in milliseconds since the epoch: what is written later is of another turn. */
@@ -367,37 +367,37 @@ interface ToldAhead {
 }
 
 /** What is remembered of turns: how they begin, and the ends that have been told. */
-interface TurnMemory {
+interface TurnFields {
   /** Whether the turn's `system/init` has been told, and what has to wait for it. */
-  readonly begun: boolean;
-  readonly early: readonly Frame[];
+  readonly hasInit: boolean;
+  readonly framesAfterInit: readonly Frame[];
   /**
    * The last prompt, with which the transcript holds all that is told about the session at its start. What follows it
    * may be the text that a slash command made of it.
    */
   readonly prompt?: UserEntry;
   /** Ids of the prompts that followed a turn whose end was told. */
-  readonly begins: ReadonlySet<string>;
+  readonly turnPrompts: ReadonlySet<string>;
   /** Whether anything was said since the last prompt. */
-  readonly spoken: boolean;
+  readonly hasLinesSincePrompt: boolean;
   /** Whether the next prompt begins a turn, with a `system/init` of its own. */
-  readonly rested: boolean;
+  readonly isBetweenTurns: boolean;
   /** When the model is woken, in milliseconds since the epoch, if it is to. */
   readonly wakeupAt?: number | undefined;
   /** The id of the prompt with which it was woken, as long as the turn of that is not over. */
-  readonly woken?: string | undefined;
+  readonly wakeupPrompt?: string | undefined;
   /** What Stop hooks have said of turns of which the transcript has yet to say that they are over. */
-  readonly stops: readonly TurnStop[];
+  readonly stopHooks: readonly TurnStop[];
   /** Ends of turns whose lines have not all been read yet. */
-  readonly ended: readonly TurnEnd[];
+  readonly pendingEnds: readonly TurnEnd[];
   /** The last turns, where their results have been told ahead of their lines and these have not been read, the oldest first. */
-  readonly toldAhead: readonly ToldAhead[];
+  readonly lateTurns: readonly LateTurn[];
   /** When the last turn ended, in milliseconds from the start of the child. */
   readonly endedAt: number;
   /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
   readonly results: number;
   /** How many have been told of other messages. */
-  readonly locals: number;
+  readonly otherResults: number;
   /** What became of turns since it was asked for last. */
   readonly reports: readonly Report[];
 }
@@ -437,7 +437,7 @@ export interface SeenShell {
   /** Whether it is known whose it is: then what it writes is told. */
   readonly called: boolean;
   /** What it has written and nobody has been told. */
-  readonly untold: readonly ShellText[];
+  readonly unemitted: readonly ShellText[];
   /** Whether that is all it wrote. */
   readonly over: boolean;
 }
@@ -459,5 +459,5 @@ export interface OpenCall {
   /** Whether it waits for a permission. */
   readonly asked?: true;
   /** How often it has been told. */
-  readonly beats: number;
+  readonly heartbeats: number;
 }

@@ -8,7 +8,7 @@ import { emitWaitingTurns, isAheadOfSubagent, SUBAGENT_DELAY } from "./lines/wai
 import { earlyAnswer } from "./lines/line_order.ts";
 import { emitHeartbeats, emitLongShells, untilBeat, untilLong } from "./live/long_calls.ts";
 import { emitUpToUnstartedCall } from "./subagents/begun_calls.ts";
-import type { FramesState, OutputEffect, OutputStep } from "./output_state.ts";
+import type { OutputEffect, OutputState, OutputStep } from "./output_state.ts";
 import { noLines } from "./lines/kept_lines.ts";
 import { isJsonObject } from "../../json_object.ts";
 import {
@@ -55,13 +55,13 @@ export function receiveInput(step: OutputStep, given: Input): readonly OutputEff
 
 /** Takes an input. If a result waits for its cost, it is emitted before the frames of the input. */
 function receiveAfterPendingResult(step: OutputStep, input: Input): readonly OutputEffect[] {
-  if (step.state.unpriced === undefined) {
+  if (step.state.awaitingCost === undefined) {
     const effects = receive(step, input);
-    return step.state.unpriced === undefined ? effects : [...effects, PRICE_DELAY];
+    return step.state.awaitingCost === undefined ? effects : [...effects, PRICE_DELAY];
   }
   const trial = step.fork();
   const effects = receive(trial, input);
-  if (trial.state.unpriced === undefined || trial.emitted.length === 0) {
+  if (trial.state.awaitingCost === undefined || trial.emitted.length === 0) {
     step.adopt(trial);
     return effects;
   }
@@ -110,7 +110,7 @@ function receiveOther(step: OutputStep, input: Input): void {
       receiveMessage(step, input.message);
       return;
     case "closed":
-      step.update({ heardOut: true });
+      step.update({ inputClosed: true });
       return;
     case "mcp":
       if (input.settled) step.update({ connections: input.settled });
@@ -147,13 +147,13 @@ function recordLine(
   switch (input.type) {
     case "transcript": {
       const entry = asAtHome(state, input.entry);
-      step.update({ own: chained(state.own, entry) });
+      step.update({ ownLines: chained(state.ownLines, entry) });
       recordForMirror(step, { entry });
       return;
     }
     case "subagent": {
       const line = asAtHome(state, input.line);
-      step.update({ subagents: chained(state.subagents, line) });
+      step.update({ subagentLines: chained(state.subagentLines, line) });
       recordForMirror(step, { agentId: line.subagent.agentId, entry: line.entry });
       return;
     }
@@ -178,7 +178,7 @@ const NOTHING_PAID = { totalUsd: 0, apiDurationMs: 0 };
 
 /** Takes the cost of the conversation from the status line. A result may wait for it. */
 function receiveCost(step: OutputStep, input: InputOf<"cost">): void {
-  const { options, reporting, overspentAt, paidBefore, unpriced } = step.state;
+  const { options, reporting, overspentAt, paidBefore, awaitingCost } = step.state;
   // A child that resumes a session may go on with its costs.
   const { before } = options;
   const isOurs = before !== undefined && input.totalUsd < before.totalUsd;
@@ -189,13 +189,15 @@ function receiveCost(step: OutputStep, input: InputOf<"cost">): void {
   const isOverspent = maxBudgetUsd !== undefined && cost.totalUsd >= maxBudgetUsd;
   step.update({
     paid,
-    pricedAt: input.ranAt,
+    costReportedAt: input.ranAt,
     cost,
     overspentAt: isOverspent ? overspentAt ?? ranAt : undefined,
     paidBefore: paidBefore ?? cost.totalUsd,
     ...(input.limits === undefined ? {} : { limits: input.limits }),
   });
-  if (unpriced !== undefined && isCostSettled(step.state, unpriced.at)) emitEarlyResults(step);
+  if (awaitingCost !== undefined && isCostSettled(step.state, awaitingCost.at)) {
+    emitEarlyResults(step);
+  }
 }
 
 /** Takes what a hook reports: no line shows it, or only later. */
@@ -223,8 +225,8 @@ function receiveHook(
   else if (callback !== undefined) {
     receiveTaskHook(step, { event, payload, at });
   } else if (isOfCompaction) {
-    const { ahead, unsummed, compactions: [first] } = step.state;
-    if (ahead !== undefined && !unsummed && first?.error !== undefined) {
+    const { deferredLines, awaitsSummary, compactions: [first] } = step.state;
+    if (deferredLines !== undefined && !awaitsSummary && first?.error !== undefined) {
       emitLinesAfterCompaction(step);
     }
   }
@@ -265,10 +267,10 @@ function receiveDeadline(
   switch (name) {
     case "compaction": {
       if (!isMissingLines(step.state)) emitCompactionStart(step);
-      return step.state.compactions.every((each) => each.told) ? [] : [COMPACTION_DELAY];
+      return step.state.compactions.every((each) => each.isEmitted) ? [] : [COMPACTION_DELAY];
     }
     case "priced":
-      if (step.state.unpriced !== undefined) emitEarlyResults(step);
+      if (step.state.awaitingCost !== undefined) emitEarlyResults(step);
       return [];
     case "beat":
       emitHeartbeats(step, now);
@@ -282,10 +284,10 @@ function receiveDeadline(
       return callDeadline(step.state, before);
     }
     case "subagent": {
-      const { awaitsSubagent, unbegun } = step.state;
-      if (!awaitsSubagent && unbegun === undefined) return [];
+      const { awaitsSubagent, unstartedCall } = step.state;
+      if (!awaitsSubagent && unstartedCall === undefined) return [];
       const before = watchedState(step.state);
-      step.update({ awaitsSubagent: false, unbegun: undefined });
+      step.update({ awaitsSubagent: false, unstartedCall: undefined });
       emitWithMirror(step, () => emitWaitingTurns(step, emitReadLines));
       return deadlinesAfter(step.state, before, now);
     }
@@ -297,20 +299,22 @@ function receiveDeadline(
 }
 
 /** The parts of a state whose changes lead to deadlines. */
-interface WatchedState extends Pick<FramesState, "shells" | "openCalls" | "unbegun"> {
+interface WatchedState extends Pick<OutputState, "shells" | "openCalls" | "unstartedCall"> {
   readonly hasPrompt: boolean;
 }
 
-function watchedState({ prompt, shells, openCalls, unbegun }: FramesState): WatchedState {
-  return { hasPrompt: prompt !== undefined, shells, openCalls, unbegun };
+function watchedState({ prompt, shells, openCalls, unstartedCall }: OutputState): WatchedState {
+  return { hasPrompt: prompt !== undefined, shells, openCalls, unstartedCall };
 }
 
 /** Returns the deadline for the beginning of a subagent, if lines after its call have begun to wait for it. */
 function callDeadline(
-  { unbegun }: FramesState,
+  { unstartedCall }: OutputState,
   before: WatchedState,
 ): readonly OutputEffect[] {
-  return unbegun === undefined || unbegun.id === before.unbegun?.id ? [] : [SUBAGENT_DELAY];
+  return unstartedCall === undefined || unstartedCall.id === before.unstartedCall?.id
+    ? []
+    : [SUBAGENT_DELAY];
 }
 
 /** Applies what a caller wants who has come after the child was started. */
@@ -330,7 +334,7 @@ function applyTerms(step: OutputStep, terms: LateTerms): void {
 }
 
 /** Returns a line of the run's own folder as it will be in the user's home, if it goes there. */
-function asAtHome<Line>({ options: { homes } }: FramesState, line: Line): Line {
+function asAtHome<Line>({ options: { homes } }: OutputState, line: Line): Line {
   return homes === undefined ? line : atHome(line, homes);
 }
 
@@ -341,15 +345,15 @@ export function recordCopied(step: OutputStep, entry: Entry): void {
 
 /** Returns the deadlines that follow from new lines: for `system/init`, for shells that take long, and for open calls. */
 function deadlinesAfter(
-  state: FramesState,
+  state: OutputState,
   before: WatchedState,
   now: number,
 ): readonly OutputEffect[] {
-  const { prompt, begun, shells, openCalls } = state;
+  const { prompt, hasInit, shells, openCalls } = state;
   const shellsChanged = shells !== before.shells;
   const afterMs = shellsChanged ? untilLong(state, now) : undefined;
   return [
-    ...prompt !== undefined && !before.hasPrompt && !begun ? [INIT_DELAY] : [],
+    ...prompt !== undefined && !before.hasPrompt && !hasInit ? [INIT_DELAY] : [],
     ...shellsChanged
       ? [
         afterMs === undefined
@@ -362,7 +366,7 @@ function deadlinesAfter(
 }
 
 /** Returns the deadline at which a call is to be reported that is still at work then. */
-export function nextBeat(state: FramesState, now: number): OutputEffect {
+export function nextBeat(state: OutputState, now: number): OutputEffect {
   const afterMs = untilBeat(state, now);
   return { type: "deadline", name: "beat", ...(afterMs === undefined ? {} : { afterMs }) };
 }

@@ -45,7 +45,7 @@ export function emitHookFailure(
     readonly ofStop?: true;
   },
 ): void {
-  const { options, begun, early, prompt, version } = step.state;
+  const { options, hasInit, framesAfterInit, prompt, version } = step.state;
   const context = { sessionId: options.sessionId, newUuid: () => newUuid(step) };
   const fields = { content, level: "warning", ...(own ? {} : { tag: "hook_callback_failed" }) };
   const frames = [
@@ -53,8 +53,8 @@ export function emitHookFailure(
     ...(ofStop ? [stopNotice({ ...context, version })] : []),
   ];
   const isFirst = prompt === undefined && options.before === undefined;
-  if (begun || !isFirst) step.emit(...frames);
-  else step.update({ early: [...early, ...frames] });
+  if (hasInit || !isFirst) step.emit(...frames);
+  else step.update({ framesAfterInit: [...framesAfterInit, ...frames] });
 }
 
 /** Emits the commands that there are now. */

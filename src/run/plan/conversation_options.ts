@@ -3,7 +3,7 @@ import { OUTPUT_SERVER, toolPrefix } from "../../claude/transcript/structured_ou
 import type { Limits, SessionOptions } from "../../conversation/control/session_options.ts";
 import type { ConversationOptions } from "../../conversation/output/conversation.ts";
 import type { ReportOptions } from "../../conversation/output/result/verdict.ts";
-import type { FramesOptions } from "../../conversation/output/output_options.ts";
+import type { OutputOptions } from "../../conversation/output/output_options.ts";
 import type { PromptTool } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
@@ -201,7 +201,7 @@ function framesOptions(
   order: RunOrder,
   { facts, decided }: KnownRun,
   betas: readonly string[],
-): FramesOptions {
+): OutputOptions {
   const { env, cwd } = order;
   const { session, mode } = decided;
   const { folder, userConfig } = facts;
@@ -257,7 +257,7 @@ function framesOptions(
 function shownServers(
   { unreached = [] }: RunOrder,
   { facts, decided }: KnownRun,
-): NonNullable<FramesOptions["servers"]> {
+): NonNullable<OutputOptions["servers"]> {
   const own = [OUTPUT_SERVER, facts.promptServer?.name];
   return [
     ...facts.mcpServers.map(({ config: _, ...server }) =>
@@ -269,7 +269,7 @@ function shownServers(
 }
 
 /** The measurements for the version that runs, or for all measured versions if it is unknown. */
-function learntOf({ learnt, version }: PlanFacts): FramesOptions["learnt"] {
+function learntOf({ learnt, version }: PlanFacts): OutputOptions["learnt"] {
   const facts = Object.entries(learnt ?? {}).filter(([each]) =>
     version === undefined || each === version
   );
@@ -277,7 +277,7 @@ function learntOf({ learnt, version }: PlanFacts): FramesOptions["learnt"] {
 }
 
 /** Whether session states are printed. An Agent SDK asks for them by one variable, its user by another. */
-function activityOf(env: Environment): FramesOptions["activity"] {
+function activityOf(env: Environment): OutputOptions["activity"] {
   if (isSwitchedOn(env["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"])) return "shown";
   return env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1" ? true : undefined;
 }
@@ -296,7 +296,7 @@ function hasNoMemory({ forwarded, env, deterministic }: RunOrder): boolean {
 function fastMode(
   { env, forwarded }: RunOrder,
   { callerSettings }: PlanFacts,
-): FramesOptions["fastMode"] {
+): OutputOptions["fastMode"] {
   if (isSwitchedOn(env["CLAUDE_CODE_DISABLE_FAST_MODE"])) return "disabled_by_env";
   const flag = flagValues(forwarded, "--fast-mode").at(-1);
   const isAsked = flag === undefined ? callerSettings["fastMode"] === true : flag === "on";

@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import type { ChildChanges, Ending } from "../../conversation/control/effect.ts";
-import type { ToldBefore } from "../../conversation/output/output_options.ts";
+import type { EarlierOutput } from "../../conversation/output/output_options.ts";
 import { definedFields } from "../../defined_fields.ts";
 import { applyArgumentChanges } from "../../sandbox/child/changed_arguments.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -10,7 +10,7 @@ export interface GoneChild {
   readonly sessionId: string;
   readonly ending: Ending;
   /** What the conversation has printed and paid so far. */
-  readonly told: ToldBefore;
+  readonly told: EarlierOutput;
   /** Whether this child, or an earlier one, has answered in the session. */
   readonly hasAnswered: boolean;
   /** Whether it waited for a first message, and is replaced because what it had read at its start has changed. */

@@ -2,7 +2,7 @@ import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import type { ChildChanges } from "../../conversation/control/effect.ts";
 import type { CallbackHook } from "../../conversation/protocol/caller_options.ts";
-import type { FramesOptions } from "../../conversation/output/output_options.ts";
+import type { OutputOptions } from "../../conversation/output/output_options.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 
@@ -45,7 +45,7 @@ export interface RunOrder extends Omit<RunRequest, "permissionMode">, OrderChang
   readonly callerServers?: readonly string[];
 
   /** What earlier children of the same conversation printed and paid. */
-  readonly before?: NonNullable<FramesOptions["before"]>;
+  readonly before?: NonNullable<OutputOptions["before"]>;
   /** How many requests to the model earlier runs made for the same prompt; counts towards `maxTurns`. */
   readonly requestsMade?: number;
   /** The transcript that `resume` starts from; by default the user's own. */

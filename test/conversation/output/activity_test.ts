@@ -4,8 +4,8 @@ import {
   framesWithActivity,
   isAnswered,
 } from "../../../src/conversation/output/activity.ts";
-import { type FramesState, startFrames } from "../../../src/conversation/output/output_state.ts";
-import { toldBy } from "../../../src/conversation/output/turns/conversation_cost.ts";
+import { type OutputState, startOutput } from "../../../src/conversation/output/output_state.ts";
+import { leftForNextChild } from "../../../src/conversation/output/turns/conversation_cost.ts";
 import { isJsonObject } from "../../../src/json_object.ts";
 import type { Question } from "../../../src/conversation/protocol/questions/question.ts";
 import { startSession } from "../../../src/conversation/control/session_state.ts";
@@ -17,7 +17,7 @@ import { ConversationRun, runStep, VERSION } from "./runs.ts";
 
 const { frames, report, session } = conversationOptions();
 const OPTIONS = { ...frames, version: VERSION, activity: true } as const;
-const BEGUN = startFrames(OPTIONS, report);
+const BEGUN = startOutput(OPTIONS, report);
 
 /** Frames by the names that the rows use. */
 const FRAMES: Readonly<Record<string, object>> = {
@@ -40,7 +40,7 @@ const FRAMES: Readonly<Record<string, object>> = {
 };
 
 /** Adds the session's states, in capitals, to frames. */
-function withStates(state: FramesState, names: string) {
+function withStates(state: OutputState, names: string) {
   const given = names.split(" ").map((name) => ({ name, ...FRAMES[name] }));
   let around: readonly (readonly Frame[])[] = [];
   const { state: next } = runStep(state, (step) => {
@@ -57,27 +57,27 @@ const task = (type: "local_bash" | "local_agent") =>
   new Map([["a", { id: "a", toolUseId: "t", type, description: "", background: true }]]);
 const AWAITED = { awaited: [{ text: "a", way: "rendezvous" } as const] };
 const RUNNING = { activity: "running" } as const;
-const REST = { ...RUNNING, rested: true };
+const REST = { ...RUNNING, isBetweenTurns: true };
 
 Deno.test("a session's state is printed around its frames", () => {
-  const rows: readonly (readonly [state: Partial<FramesState>, expected: string])[] = [
+  const rows: readonly (readonly [state: Partial<OutputState>, expected: string])[] = [
     [{}, "RUNNING init hook REQUIRES_ACTION asks asks"],
     [RUNNING, "result result IDLE RUNNING init"],
     [AWAITED, "RUNNING init result"],
     // A message is queued, taken and answered.
     [{}, "RUNNING queued started prompted init"],
-    [{ ...RUNNING, begun: true }, "result completed IDLE"],
+    [{ ...RUNNING, hasInit: true }, "result completed IDLE"],
     [{}, "RUNNING prompted init"],
-    [{ begun: true }, "RUNNING queued cancelled"],
-    [{ rested: true }, "RUNNING queued cancelled IDLE"],
+    [{ hasInit: true }, "RUNNING queued cancelled"],
+    [{ isBetweenTurns: true }, "RUNNING queued cancelled IDLE"],
     // A wake-up is awaited only once the caller says no more.
     [{ wakeupAt: 1 }, "RUNNING init result IDLE"],
     [{}, "RUNNING woken init"],
-    [{ wakeupAt: 1, heardOut: true }, "RUNNING init result"],
-    [{ ...RUNNING, heardOut: true }, "woken init result IDLE"],
+    [{ wakeupAt: 1, inputClosed: true }, "RUNNING init result"],
+    [{ ...RUNNING, inputClosed: true }, "woken init result IDLE"],
     // Subagents keep a session at work, and shells do not.
-    [{ rested: true, tasks: task("local_bash") }, "RUNNING init result IDLE"],
-    [{ rested: true, tasks: task("local_agent") }, "RUNNING init result"],
+    [{ isBetweenTurns: true, tasks: task("local_bash") }, "RUNNING init result IDLE"],
+    [{ isBetweenTurns: true, tasks: task("local_agent") }, "RUNNING init result"],
     [{ ...REST, tasks: task("local_agent") }, "stopped"],
     [REST, "stopped IDLE"],
   ];
@@ -89,7 +89,7 @@ Deno.test("a session's state is printed around its frames", () => {
 
 Deno.test("the next child does not repeat the session's state", () => {
   const { state } = withStates(BEGUN, "queued");
-  const next = startFrames({ ...OPTIONS, before: toldBy(state, []) }, report);
+  const next = startOutput({ ...OPTIONS, before: leftForNextChild(state, []) }, report);
   assertEquals(withStates(next, "started init").told, "started init");
 });
 
@@ -103,7 +103,7 @@ Deno.test("the state is for Agent SDKs, unless it is shown", () => {
     uuid: "",
     session_id: "s",
   });
-  const shown = startFrames({ ...OPTIONS, activity: "shown" }, report);
+  const shown = startOutput({ ...OPTIONS, activity: "shown" }, report);
   const { frames } = runStep(shown, (step) => emitActivity(step, "running"));
   assertEquals(frames.map((frame) => "sdk_host_only" in frame), [false]);
 });

@@ -287,7 +287,7 @@ Deno.test("a typed compaction is printed before the session begins", () => {
       undefined,
     ],
   ]);
-  assertEquals(run.state.typed, { command: "compact", result: "" });
+  assertEquals(run.state.typedCommand, { command: "compact", result: "" });
 });
 
 /** What is printed where there is no conversation. */
@@ -311,7 +311,7 @@ Deno.test("a failed typed compaction is printed with its reason", () => {
       ...at(500),
       content,
     });
-    assertEquals([run.told, run.state.typed?.result], [told, result]);
+    assertEquals([run.told, run.state.typedCommand?.result], [told, result]);
     const last = run.frames.at(-1);
     const said = isResumed ? words : NOTHING;
     const source = `<local-command-stderr>${said}</local-command-stderr>`;

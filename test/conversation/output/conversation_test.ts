@@ -6,8 +6,8 @@ import {
   emitReloadedCommands,
   recordCommands,
 } from "../../../src/conversation/output/session_changes.ts";
-import { type FramesState, startFrames } from "../../../src/conversation/output/output_state.ts";
-import { toldBy } from "../../../src/conversation/output/turns/conversation_cost.ts";
+import { type OutputState, startOutput } from "../../../src/conversation/output/output_state.ts";
+import { leftForNextChild } from "../../../src/conversation/output/turns/conversation_cost.ts";
 import type { Exit } from "../../../src/conversation/control/input.ts";
 import { lineOf } from "../../../src/claude/transcript/entry.ts";
 import { onlyMessage } from "../control/only_message.ts";
@@ -116,8 +116,8 @@ Deno.test("a child killed after its answer is a warning", () => {
   const slow = answered();
   slow.waitUntil(9000);
   slow.give(KILLED);
-  const unpriced = answered(LINES.filter(({ type }) => type !== "cost-state"));
-  unpriced.give({ ...KILLED, remains: { version: VERSION } } as News);
+  const awaitingCost = answered(LINES.filter(({ type }) => type !== "cost-state"));
+  awaitingCost.give({ ...KILLED, remains: { version: VERSION } } as News);
   const unwritten = answered(LINES.slice(0, LAST));
   unwritten.give(KILLED);
   unwritten.pass("record");
@@ -125,7 +125,7 @@ Deno.test("a child killed after its answer is a warning", () => {
   const rows = [
     [killed, others],
     [slow, "Claude Code did not end within 5 s of its answer and was killed"],
-    [unpriced, `${others}, so the cost is not known`],
+    [awaitingCost, `${others}, so the cost is not known`],
     [
       unwritten,
       "Claude Code was killed before it had written its answer down: " +
@@ -298,12 +298,12 @@ Deno.test("a prompt that a misnamed answer ends begins no turn", () => {
 });
 
 const { frames: OPTIONS, report: REPORT } = conversationOptions();
-const BEGUN = startFrames(OPTIONS, REPORT);
+const BEGUN = startOutput(OPTIONS, REPORT);
 
 Deno.test("reloaded commands are printed if they have changed", () => {
   const one = [{ name: "one" }];
   const two = [...one, { name: "two" }];
-  const told = (state: FramesState, commands: readonly unknown[]) =>
+  const told = (state: OutputState, commands: readonly unknown[]) =>
     runStep(state, (step) => emitReloadedCommands(step, commands)).frames.map((frame) =>
       frame["commands"]
     );
@@ -316,12 +316,12 @@ Deno.test("reloaded commands are printed if they have changed", () => {
   assertEquals(told(BEGUN, two), [], "what they were before is not known");
   const { state } = runStep(known, (step) => emitReloadedCommands(step, two));
   assertEquals(told(state, two), []);
-  const next = startFrames({ ...OPTIONS, before: toldBy(state, []) }, REPORT);
+  const next = startOutput({ ...OPTIONS, before: leftForNextChild(state, []) }, REPORT);
   assertEquals([told(next, two), told(next, one)], [[], [one]]);
 });
 
 Deno.test("a permission mode is printed when it changes", () => {
-  const modeStep = (state: FramesState, mode: string) =>
+  const modeStep = (state: OutputState, mode: string) =>
     runStep(state, (step) => emitMode(step, mode));
   const modes = ({ frames }: ReturnType<typeof runStep>) =>
     frames.map(({ permissionMode }) => permissionMode);
@@ -348,9 +348,9 @@ Deno.test("a permission mode is printed when it changes", () => {
 
 Deno.test("a hook's failure is printed after the first prompt", () => {
   const first = runStep(BEGUN, (step) => emitHookFailure(step, { text: "it failed" }));
-  assertEquals([first.frames, first.state.early.length], [[], 1]);
-  const later = startFrames({ ...OPTIONS, before: toldBy(BEGUN, []) }, REPORT);
-  for (const state of [{ ...BEGUN, begun: true }, later]) {
+  assertEquals([first.frames, first.state.framesAfterInit.length], [[], 1]);
+  const later = startOutput({ ...OPTIONS, before: leftForNextChild(BEGUN, []) }, REPORT);
+  for (const state of [{ ...BEGUN, hasInit: true }, later]) {
     const told = (more: object, ...fields: readonly string[]) =>
       runStep(state, (step) => emitHookFailure(step, { text: "it failed", ...more })).frames
         .map((frame) => fields.map((field) => (frame as Line)[field]));

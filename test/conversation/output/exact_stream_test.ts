@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { thinkingEstimate } from "../../../src/conversation/output/live/exact_stream.ts";
 import { timesToFirst } from "../../../src/conversation/output/result/result_frame.ts";
 import {
-  firstTimes,
-  forgetFirsts,
-  hearFirsts,
-  NOTHING_HEARD,
+  firstAnswerTimes,
+  forgetRequestsBefore,
+  NO_REQUESTS,
+  observeRequest,
 } from "../../../src/conversation/output/live/answer_state.ts";
-import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
+import type { OutputOptions } from "../../../src/conversation/output/output_options.ts";
 import type { StreamedPart } from "../../../src/conversation/control/input.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type {
@@ -62,7 +62,7 @@ const OVER: readonly StreamEvent[] = [
 ];
 const CALL = { type: "tool_use", id: "c", name: "Bash", input: {} };
 
-const exact = (options: Partial<FramesOptions> = {}) => begun({ partial: "exact", ...options });
+const exact = (options: Partial<OutputOptions> = {}) => begun({ partial: "exact", ...options });
 const line = (id: string, content: Line, more: Line = {}) => answer([content], id, more);
 const texts = (id: string, text: string) => line(id, { type: "text", text });
 
@@ -372,8 +372,8 @@ Deno.test("thoughts are estimated by the API's count, else their length", () => 
 type Heard = readonly [at: number, request: number, part: StreamedPart];
 const heardOf = (...parts: readonly Heard[]) =>
   parts.reduce(
-    (heard, [at, request, part]) => hearFirsts(heard, { type: "stream", at, request, part }),
-    NOTHING_HEARD,
+    (heard, [at, request, part]) => observeRequest(heard, { type: "stream", at, request, part }),
+    NO_REQUESTS,
   );
 const ASKS = { kind: "request" } as const;
 const event = (type: string) => ({ kind: "event", event: { type } } as const);
@@ -395,13 +395,16 @@ Deno.test("an answer's times are those of its first block", () => {
     ...answers(30, 3),
   );
   const times = { askedAt: 10, begunAt: 11, contentAt: 12, wholeAt: 13 };
-  assertEquals([firstTimes(heard, 0), firstTimes(heard, 10)], [times, times]);
-  const askedAt = [11, 31, NaN].map((since) => firstTimes(heard, since)?.askedAt);
+  assertEquals([firstAnswerTimes(heard, 0), firstAnswerTimes(heard, 10)], [times, times]);
+  const askedAt = [11, 31, NaN].map((since) => firstAnswerTimes(heard, since)?.askedAt);
   assertEquals(askedAt, [30, undefined, undefined]);
-  assertEquals(firstTimes(forgetFirsts(heard, 20), 0)?.askedAt, 30);
-  assertEquals(heardOf([1, 1, event("message_start")], [2, 1, { kind: "limits" }]), NOTHING_HEARD);
+  assertEquals(firstAnswerTimes(forgetRequestsBefore(heard, 20), 0)?.askedAt, 30);
+  assertEquals(heardOf([1, 1, event("message_start")], [2, 1, { kind: "limits" }]), NO_REQUESTS);
   const asked = heardOf([1, 1, ASKS]);
-  assertEquals(hearFirsts(asked, { type: "stream", at: 2, request: 1, part: event("x") }), asked);
+  assertEquals(
+    observeRequest(asked, { type: "stream", at: 2, request: 1, part: event("x") }),
+    asked,
+  );
 });
 
 Deno.test("timesToFirst() counts from the prompt", () => {

@@ -7,7 +7,7 @@ import {
   hookRemarks,
   withCallbacks,
 } from "../../../src/conversation/output/frames/hook_frames.ts";
-import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
+import type { OutputOptions } from "../../../src/conversation/output/output_options.ts";
 import { OUTPUT_REMINDER } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { attached, call, entryOf, type Line, prompt, REQUEST, result, text } from "./lines.ts";
@@ -290,7 +290,7 @@ const ran = (hookEvent: string) =>
   });
 
 /** What is printed of lines that were read together. */
-function printed(lines: readonly Line[], options: Partial<FramesOptions>): string {
+function printed(lines: readonly Line[], options: Partial<OutputOptions>): string {
   const run = new FramesRun({ version: VERSION, ...options });
   run.push(...lines);
   return run.take().map((frame) => frame["hook_name"] ?? kinds([frame])).join(" ");

@@ -496,7 +496,7 @@ function carriedOut(name: string, output: Line, options: { readonly typed?: stri
     return [kinds([frame]), block?.["text"], local_command_run, local_command_outcome]
       .filter((each) => each !== undefined);
   });
-  return { told, typed: run.state.typed };
+  return { told, typed: run.state.typedCommand };
 }
 const stdout = (text: string) => ({
   content: `<local-command-stdout>${text}</local-command-stdout>`,
@@ -570,6 +570,6 @@ Deno.test("a goal is printed, and its answer has a result", () => {
   assertEquals(fieldsOf(frames, "assistant", "local_command_run"), [
     [{ command: "goal", args: "win it" }],
   ]);
-  assert(run.state.typed === undefined);
+  assert(run.state.typedCommand === undefined);
   assertEquals(runTurns(run.state).recent.map(({ numTurns }) => numTurns), [2]);
 });

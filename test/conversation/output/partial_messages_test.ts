@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { anyCharacter } from "../../any_character.ts";
-import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
+import type { OutputOptions } from "../../../src/conversation/output/output_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type { AssistantFrame, StreamEventFrame } from "../../../src/claude/wire/message_frames.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
@@ -28,7 +28,7 @@ const outline = (frames: readonly Frame[]): string =>
   }).join(" ").replaceAll("\n", "|");
 
 /** A run whose turn has begun. */
-function begun(options: Partial<FramesOptions> = {}): FramesRun {
+function begun(options: Partial<OutputOptions> = {}): FramesRun {
   const run = new FramesRun({ partial: true, ...options });
   run.give(hook("SessionStart", { model: "opus[1m]" }));
   run.push(prompt());

@@ -12,11 +12,11 @@ import {
   recordEnding,
 } from "../../../src/conversation/output/end_conversation.ts";
 import { receiveInput } from "../../../src/conversation/output/receive_input.ts";
-import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
+import type { OutputOptions } from "../../../src/conversation/output/output_options.ts";
 import {
-  type FramesState,
+  type OutputState,
   type OutputStep,
-  startFrames,
+  startOutput,
 } from "../../../src/conversation/output/output_state.ts";
 import type { ReportOptions } from "../../../src/conversation/output/result/verdict.ts";
 import { emitTurnResult } from "../../../src/conversation/output/turns/turn_results.ts";
@@ -103,25 +103,25 @@ abstract class Run {
 
 /** Runs a step of the output on a state. */
 export function runStep(
-  before: FramesState,
+  before: OutputState,
   use: (step: OutputStep) => void,
-): { readonly state: FramesState; readonly frames: readonly Frame[] } {
-  const step: OutputStep = new Step<FramesState, Frame>(before);
+): { readonly state: OutputState; readonly frames: readonly Frame[] } {
+  const step: OutputStep = new Step<OutputState, Frame>(before);
   use(step);
   return { state: step.state, frames: step.emitted };
 }
 
 /** The frames machine by itself, in a run that was started at the beginning of the epoch. */
 export class FramesRun extends Run {
-  state: FramesState;
+  state: OutputState;
   /** How often it wanted to know which shells run. */
   looks = 0;
   #frames: Frame[] = [];
 
-  constructor(options: Partial<FramesOptions> = {}) {
+  constructor(options: Partial<OutputOptions> = {}) {
     super();
     const { frames, report } = conversationOptions();
-    this.state = startFrames({ ...frames, startedAt: 0, ...options }, report);
+    this.state = startOutput({ ...frames, startedAt: 0, ...options }, report);
   }
 
   protected step(input: Input): void {
@@ -169,7 +169,7 @@ export class FramesRun extends Run {
 }
 
 /** A run of the frames machine whose turn has begun. */
-export function begun(options: Partial<FramesOptions> = {}, line: Line = prompt()): FramesRun {
+export function begun(options: Partial<OutputOptions> = {}, line: Line = prompt()): FramesRun {
   const run = new FramesRun(options);
   run.push(line);
   run.pass("init");
@@ -180,7 +180,7 @@ export function begun(options: Partial<FramesOptions> = {}, line: Line = prompt(
 /** What a test changes of the options of a conversation. */
 export interface ChangedOptions {
   readonly session?: Partial<SessionOptions>;
-  readonly frames?: Partial<FramesOptions>;
+  readonly frames?: Partial<OutputOptions>;
   readonly report?: Partial<ReportOptions>;
 }
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { FramesOptions } from "../../../src/conversation/output/output_options.ts";
+import type { OutputOptions } from "../../../src/conversation/output/output_options.ts";
 import { CLOSED, message } from "../control/caller_inputs.ts";
 import { BUSY, COST, IDLE, REACHABLE, stop, submit } from "../control/inputs.ts";
 import {
@@ -19,7 +19,7 @@ import { fieldsOf, kinds } from "./outlines.ts";
 import { ConversationRun, FramesRun, type News, VERSION } from "./runs.ts";
 
 /** A run that has begun, in which there are two skills. */
-function begun(options: Partial<FramesOptions> = {}) {
+function begun(options: Partial<OutputOptions> = {}) {
   const run = new FramesRun(options);
   const content = "- busy: Works\n- a lot\n- quick: Answers";
   run.push(attached("skill_listing", { names: ["busy", "quick"], content }));
@@ -123,7 +123,7 @@ Deno.test("a typed skill is printed at its end", () => {
     ["/busy", "general-purpose", "Base directory for this skill: /w/skills/busy\n\nWork"],
   ]);
   assertEquals(fieldsOf(frames, "task_notification", "status"), [["failed"]]);
-  assertEquals(run.state.typed, { command: "custom", result: "It is done" });
+  assertEquals(run.state.typedCommand, { command: "custom", result: "It is done" });
 });
 
 Deno.test("an older version prints no words of typed skills", () => {
@@ -144,7 +144,7 @@ Deno.test("a typed review has the name of its command", () => {
     run.push(OUTPUT);
     // Nothing is read of its subagent.
     run.pass("subagent");
-    assertEquals(run.state.typed, { command, result: "It is done" });
+    assertEquals(run.state.typedCommand, { command, result: "It is done" });
   }
 });
 
@@ -237,7 +237,7 @@ Deno.test("a background skill is a background subagent", () => {
 
 /** A conversation that waits for a typed skill's subagent, with its results by their texts. */
 class TypedRun extends ConversationRun {
-  constructor(frames: Partial<FramesOptions> = {}) {
+  constructor(frames: Partial<OutputOptions> = {}) {
     super({
       session: { conversation: true, version: VERSION },
       frames: { conversation: true, version: VERSION, ...frames },
@@ -271,7 +271,7 @@ const WHOLE = 'task_started task_notification init user@it assistant "It is done
 /** What is printed where nothing is known of its subagent. */
 const BARE = 'init assistant "It is done"';
 
-function typed(frames: Partial<FramesOptions> = {}) {
+function typed(frames: Partial<OutputOptions> = {}) {
   const run = new TypedRun(frames);
   run.ask("/busy now", "/busy");
   run.answer("It is done");

@@ -9,12 +9,15 @@ import {
   subagentStats,
   withTurns,
 } from "../../../src/conversation/output/result/turn_totals.ts";
-import type { FramesOptions, ToldBefore } from "../../../src/conversation/output/output_options.ts";
-import { startFrames } from "../../../src/conversation/output/output_state.ts";
+import type {
+  EarlierOutput,
+  OutputOptions,
+} from "../../../src/conversation/output/output_options.ts";
+import { startOutput } from "../../../src/conversation/output/output_state.ts";
 import {
   costNote,
   type CostState,
-  toldBy,
+  leftForNextChild,
   usageBefore,
   usageSoFar,
 } from "../../../src/conversation/output/turns/conversation_cost.ts";
@@ -148,7 +151,7 @@ Deno.test("usage has a model's full name, wherever it was named", () => {
   for (const [more, name] of rows) {
     // Nothing was paid before, so the sum is not rounded.
     const cost = { totalUsd: 0.1 + 0.2, apiDurationMs: 1 };
-    const state = { ...startFrames(OPTIONS, REPORT), cost, ...more };
+    const state = { ...startOutput(OPTIONS, REPORT), cost, ...more };
     const used = Object.entries(usageSoFar(state, turns) ?? {});
     assertEquals<unknown>(used.map(([name, { costUSD }]) => [name, costUSD]), [[name, 0.1 + 0.2]]);
   }
@@ -161,7 +164,7 @@ const NOTED = {
   totalAPIDuration: 10,
   modelUsage: MODEL_USAGE,
 };
-const BEFORE: ToldBefore = {
+const BEFORE: EarlierOutput = {
   results: 1,
   totalUsd: 0.5,
   apiDurationMs: 10,
@@ -189,7 +192,7 @@ Deno.test("a resumed session's usage goes on from its last note", () => {
 });
 
 /** A conversation whose child can be reached. */
-function reached(frames: Partial<FramesOptions> = {}, ...news: readonly News[]) {
+function reached(frames: Partial<OutputOptions> = {}, ...news: readonly News[]) {
   const run = new ConversationRun({
     session: { conversation: true, version: VERSION },
     frames: { conversation: true, version: VERSION, ...frames },
@@ -224,7 +227,7 @@ const SPENT = {
 };
 
 /** The answer to a caller who asks for the usage after some inputs. */
-function usage(frames: Partial<FramesOptions>, ...before: readonly News[]) {
+function usage(frames: Partial<OutputOptions>, ...before: readonly News[]) {
   const account = { subscription_type: "max", rate_limits: { five_hour: { utilization: 7 } } };
   // The headless Claude Code has used nothing itself.
   const session = { total_cost_usd: 0, model_usage: {} };
@@ -242,7 +245,7 @@ Deno.test("a conversation has used what its children have", () => {
   const { run, counts, duration } = usage({}, spent(0.25, 4));
   assertEquals([counts, duration], [SPENT, 4]);
   const startedAt = OPTIONS.startedAt + 1000;
-  const next = { startedAt, before: toldBy(run.state.frames, []) };
+  const next = { startedAt, before: leftForNextChild(run.state.frames, []) };
   const later = usage(next);
   assertEquals([later.counts, later.duration], [SPENT, 1003]);
   // The next child counts from nothing, or goes on.
@@ -286,7 +289,7 @@ Deno.test("/cost prints what the conversation has used", () => {
 
 Deno.test("a conversation's cost is noted if known of each model", () => {
   const { startedAt } = OPTIONS;
-  const note = (frames: Partial<FramesOptions>, ...news: readonly News[]) =>
+  const note = (frames: Partial<OutputOptions>, ...news: readonly News[]) =>
     costNote(reached(frames, ...news).state.frames, { sessionId: "s", now: startedAt + 9 });
   const nothing = {
     type: "cost-state",
@@ -314,7 +317,7 @@ Deno.test("a conversation's cost is noted if known of each model", () => {
 });
 
 /** A child of a conversation. */
-const child = (options: Partial<FramesOptions> = {}) =>
+const child = (options: Partial<OutputOptions> = {}) =>
   new FramesRun({ conversation: true, ...options });
 
 /** Tells of a turn in which a subagent has run whose words are never read. */
@@ -431,13 +434,13 @@ Deno.test("subagents are counted for the whole conversation", () => {
   command(first, "/goal");
   const one = [1, 1, { looker: 1 }];
   assertEquals(spawned(first), [one, one]);
-  const next = child({ before: toldBy(first.state, []) });
+  const next = child({ before: leftForNextChild(first.state, []) });
   command(next, "/goal");
   takeTurn(next, "Two");
   assertEquals(spawned(next), [one, [2, 2, { looker: 2 }]]);
   command(next, "/clear", "another");
   assertEquals(spawned(next), [[0, 0, {}]]);
-  assertEquals(toldBy(next.state, []).subagents?.spawned, 0);
+  assertEquals(leftForNextChild(next.state, []).subagents?.spawned, 0);
 });
 
 Deno.test("safety stops are counted for the whole conversation", () => {
@@ -445,10 +448,10 @@ Deno.test("safety stops are counted for the whole conversation", () => {
   takeTurn(run, "One");
   command(run, "/goal");
   assertEquals(fieldsOf(run.take(), "result", "safety_stops"), [[2], [2]]);
-  assertEquals(toldBy(run.state, []).safetyStops, 2);
+  assertEquals(leftForNextChild(run.state, []).safetyStops, 2);
   const none = child();
   takeTurn(none, "One");
-  assertEquals("safetyStops" in toldBy(none.state, []), false);
+  assertEquals("safetyStops" in leftForNextChild(none.state, []), false);
 });
 
 Deno.test("a conversation keeps the lines of its last turns alone", () => {
@@ -460,7 +463,7 @@ Deno.test("a conversation keeps the lines of its last turns alone", () => {
   // Lines of the last printed turn may still be written.
   assertEquals(kept.slice(1), kept.slice(1).fill(kept[0]));
   assertEquals(fieldsOf(run.take(), "result", "result_index").flat(), [...kept.keys()]);
-  assertEquals(toldBy(run.state, []).results, 9);
+  assertEquals(leftForNextChild(run.state, []).results, 9);
   // Claude Code may write again what a compaction leaves as it is.
   const preservedMessages = { uuids: ["a-Turn 0", "a-Turn 8"] };
   run.push({ type: "system", subtype: "compact_boundary", compactMetadata: { preservedMessages } });
@@ -471,7 +474,7 @@ Deno.test("a conversation keeps the lines of its last turns alone", () => {
 
 Deno.test("a message for the next child is queued once", () => {
   const message = { text: "Hi", uuid: "m", way: "rendezvous" } as const;
-  const before = toldBy(child({ version: VERSION }).state, [message]);
+  const before = leftForNextChild(child({ version: VERSION }).state, [message]);
   for (const [uuid, states] of [["m", []], ["other", [["queued"]]]] as const) {
     const next = new FramesRun({ version: VERSION, before });
     next.give({ type: "message", message: { ...message, uuid } });

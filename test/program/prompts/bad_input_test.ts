@@ -174,13 +174,13 @@ Deno.test("every format reports a mistake", async () => {
   assertEquals(outcome(unread), [2, "internal_error"]);
   const unparsed = await claude.printInProcess([...STREAM_FORMAT, "--settings", "{", ...HELLO]);
   assertEquals(outcome(unparsed), [2, "internal_error"]);
-  const unbegun = await claude.printInProcess([
+  const unstartedCall = await claude.printInProcess([
     ...STREAM_FORMAT,
     "--resume",
     crypto.randomUUID(),
     ...HELLO,
   ]);
-  assertEquals(outcome(unbegun), [1, "error_during_execution"]);
+  assertEquals(outcome(unstartedCall), [1, "error_during_execution"]);
   const text = await print(["--timeout", "0"]);
   assertEquals([text.code, text.stdout], [2, ""]);
   assertEquals(text.stderr, unread.stderr);

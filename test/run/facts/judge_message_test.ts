@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { ToldBefore } from "../../../src/conversation/output/output_options.ts";
+import type { EarlierOutput } from "../../../src/conversation/output/output_options.ts";
 import { gatePrompt, LONGEST_SOCKET_PROMPT } from "../../../src/run/facts/gate_prompt.ts";
 import { createMessageJudge } from "../../../src/run/facts/judge_message.ts";
 import { tracesSpans } from "../../../src/run/plan/api_variables.ts";
@@ -170,7 +170,7 @@ Deno.test("a message too long for the socket goes to stdin", () => {
 });
 
 Deno.test("an id is accepted once", () => {
-  const before: ToldBefore = { results: 1, totalUsd: 0, apiDurationMs: 0 };
+  const before: EarlierOutput = { results: 1, totalUsd: 0, apiDurationMs: 0 };
   const ids = ["a", "b", "a", undefined, undefined, "", ""];
   const rest = [undefined, undefined, undefined, undefined];
   const rows = [

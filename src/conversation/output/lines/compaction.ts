@@ -8,7 +8,7 @@ import {
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
 import { triggerOf } from "../frames/frames_of_entry.ts";
-import type { Compaction, FramesState, OutputStep } from "../output_state.ts";
+import type { Compaction, OutputState, OutputStep } from "../output_state.ts";
 import { FEWEST_ANSWERS } from "./kept_lines.ts";
 import { printSentence } from "../result/api_failure.ts";
 import { systemFrame } from "../frames/frame_context.ts";
@@ -39,7 +39,7 @@ export function recordCompactionHook(
   const { compactions } = step.state;
   const isOwn = payload["agent_id"] === undefined;
   if (event === "PreCompact" && isOwn) {
-    const begun: Compaction = { since: at, told: false, done: false };
+    const begun: Compaction = { since: at, isEmitted: false, hasSucceeded: false };
     step.update({ compactions: [...compactions, begun] });
     return true;
   }
@@ -49,7 +49,7 @@ export function recordCompactionHook(
     step.update({ compactions: [...compactions.slice(0, -1), { ...last, ...more }] });
     return true;
   };
-  if (event === "PostCompact" && isOwn) return change({ done: true });
+  if (event === "PostCompact" && isOwn) return change({ hasSucceeded: true });
   const error = payload["last_assistant_message"];
   return isOfSummary(event, payload) && typeof error === "string" && change({ error });
 }
@@ -63,8 +63,8 @@ function isOfSummary(event: string, { agent_id, agent_type }: HookPayload): bool
  * Whether lines from before a compaction are still to be read: Claude Code begins one when the model has been sent
  * something, a prompt or the results of its tools.
  */
-export function isMissingLines({ kept: { entries }, compactions }: FramesState): boolean {
-  if (compactions.every((each) => each.told)) return false;
+export function isMissingLines({ kept: { entries }, compactions }: OutputState): boolean {
+  if (compactions.every((each) => each.isEmitted)) return false;
   for (let line = entries; line !== undefined; line = line.before) {
     const { type } = line.last;
     if (type === "user" || type === "assistant") return type === "assistant";
@@ -78,8 +78,8 @@ export function isMissingLines({ kept: { entries }, compactions }: FramesState):
  */
 export function emitCompactionStart(step: OutputStep): void {
   const [first, ...others] = step.state.compactions;
-  if (first === undefined || first.told) return;
-  step.update({ compactions: [{ ...first, told: true }, ...others] });
+  if (first === undefined || first.isEmitted) return;
+  step.update({ compactions: [{ ...first, isEmitted: true }, ...others] });
   emitCompacting(step);
 }
 
@@ -87,7 +87,7 @@ export function emitCompactionStart(step: OutputStep): void {
 export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
   if (!isBoundary(entry)) {
     let [first] = step.state.compactions;
-    while (first !== undefined && !first.done && isAnswerSince(entry, first)) {
+    while (first !== undefined && !first.hasSucceeded && isAnswerSince(entry, first)) {
       emitFailure(step);
       [first] = step.state.compactions;
     }
@@ -97,12 +97,12 @@ export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
   if (compactions.length === 0) {
     // No hook has reported it: it was typed. The line of its prompt is written after those of the compaction.
     if (triggerOf(entry) === "manual") {
-      step.update({ typed: { command: "compact" } });
+      step.update({ typedCommand: { command: "compact" } });
       startTurn(step);
     }
     emitCompacting(step);
   } else {
-    const succeeded = compactions.findIndex(({ done }) => done);
+    const succeeded = compactions.findIndex(({ hasSucceeded }) => hasSucceeded);
     const failed = succeeded < 0 ? compactions.length - 1 : succeeded;
     for (let count = 0; count < failed; count++) emitFailure(step);
   }
@@ -113,14 +113,14 @@ export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
  * Whether a line has to wait for the outcome of a compaction before it. The summary may be written after the answer to it,
  * and on a busy machine the hook that names the error is received after that answer.
  */
-export function waitsForOutcome(state: FramesState, entry: Entry): boolean {
+export function waitsForOutcome(state: OutputState, entry: Entry): boolean {
   if (isBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
-  if (state.unsummed || state.ahead !== undefined) return true;
+  if (state.awaitsSummary || state.deferredLines !== undefined) return true;
   const [first] = state.compactions;
-  if (first === undefined || first.overdue || !isAnswerSince(entry, first)) return false;
+  if (first === undefined || first.isOverdue || !isAnswerSince(entry, first)) return false;
   // A summary is asked for only where there are enough answers.
   const isAskedFor = state.kept.answers.size >= FEWEST_ANSWERS;
-  return first.done || (first.error === undefined && isAskedFor);
+  return first.hasSucceeded || (first.error === undefined && isAskedFor);
 }
 
 /** Whether a line is the summary of a compacted conversation. */
@@ -164,14 +164,14 @@ function reasonOf(error: string): string {
 /** Emits the outcome of the first compaction that has none yet. */
 function emitOutcome(step: OutputStep, fields: Readonly<Record<string, unknown>>): void {
   const [first, ...compactions] = step.state.compactions;
-  if (first !== undefined && !first.told) emitCompacting(step);
+  if (first !== undefined && !first.isEmitted) emitCompacting(step);
   step.update({ compactions });
   emitStatus(step, { status: null, ...fields });
 }
 
 function emitCompacting(step: OutputStep): void {
-  const { typed, version } = step.state;
-  const counts = typed === undefined && hasCapability(version, "countsCompaction");
+  const { typedCommand, version } = step.state;
+  const counts = typedCommand === undefined && hasCapability(version, "countsCompaction");
   emitStatus(step, {
     status: "compacting",
     // `claude -p` counts while the summary is written; the child does not print the count.
@@ -181,7 +181,7 @@ function emitCompacting(step: OutputStep): void {
 
 /** Emits `system/status`, after `system/init` unless the compaction was typed. */
 function emitStatus(step: OutputStep, fields: Readonly<Record<string, unknown>>): void {
-  const emit = step.state.typed === undefined ? emitAfterInit : emitImmediately;
+  const emit = step.state.typedCommand === undefined ? emitAfterInit : emitImmediately;
   emit(step, (context) => [systemFrame("status", fields, context)]);
 }
 
@@ -208,19 +208,19 @@ function whyTypedFailed(text: string): string {
  * its boundary.
  */
 export function emitTypedCompaction(step: OutputStep, entry: Entry): void {
-  const { typed, prompt } = step.state;
-  if (entry.type === "user" && entry.meaning === "local-command" && typed !== undefined) {
-    step.update({ typed: { command: "compact", result: "" } });
+  const { typedCommand, prompt } = step.state;
+  if (entry.type === "user" && entry.meaning === "local-command" && typedCommand !== undefined) {
+    step.update({ typedCommand: { command: "compact", result: "" } });
     return;
   }
   const output = commandOutput(entry);
   const args = prompt && argumentsOf(prompt);
   if (entry.type !== "system" || output === undefined || args === undefined) return;
   const text = withCallbacks(output);
-  const { earlier, results, locals } = step.state;
-  const isAttempt = earlier.some(({ type }) => type === "user") || results + locals > 0;
+  const { earlier, results, otherResults } = step.state;
+  const isAttempt = earlier.some(({ type }) => type === "user") || results + otherResults > 0;
   step.update({
-    typed: { command: "compact", result: isAttempt && !CANCELED.test(text) ? text : "" },
+    typedCommand: { command: "compact", result: isAttempt && !CANCELED.test(text) ? text : "" },
   });
   if (isAttempt) {
     emitStatus(step, { status: "compacting" });

@@ -12,7 +12,12 @@ import {
 } from "./line_order.ts";
 import { isSame, placeOf, splitLifecycle, takeMessage, takeScheduledPrompt } from "../messages.ts";
 import { runTurns } from "../turns/run_turns.ts";
-import { type FramesState, holdsLines, type OutputStep, type TurnEnd } from "../output_state.ts";
+import {
+  hasPendingLines,
+  type OutputState,
+  type OutputStep,
+  type TurnEnd,
+} from "../output_state.ts";
 import { chained, chainOf, listOf } from "../../../chain.ts";
 import { isTextOf, type Message } from "../../control/message.ts";
 import {
@@ -35,24 +40,24 @@ import { emitSubagentLine } from "../subagents/subagent_lines.ts";
 
 /** Emits the frames of all lines that have been read since the last time, in the order in which they were written. */
 export function emitLines(step: OutputStep): void {
-  const { own, subagents, stopEnds } = step.state;
-  if (!holdsLines(step.state) && stopEnds.length === 0) return;
-  const ownLines = hooksFirst(
+  const { ownLines, subagentLines, stopHookEnds } = step.state;
+  if (!hasPendingLines(step.state) && stopHookEnds.length === 0) return;
+  const ordered = hooksFirst(
     step.state,
-    beginningFirst(step.state, [...stopEnds, ...listOf(own)]),
+    beginningFirst(step.state, [...stopHookEnds, ...listOf(ownLines)]),
   );
-  const lines = inOrder(ownLines, listOf(subagents));
+  const lines = inOrder(ordered, listOf(subagentLines));
   const amid = placesAmidAnswers(lines, openAnswer(step.state));
   step.update({
-    stopEnds: [],
-    own: undefined,
-    subagents: undefined,
+    stopHookEnds: [],
+    ownLines: undefined,
+    subagentLines: undefined,
     awaitsSubagent: false,
-    unbegun: undefined,
+    unstartedCall: undefined,
   });
   const frames = step.capture(() => {
     for (const [place, line] of lines.entries()) {
-      step.update({ amid: amid.has(place) });
+      step.update({ isAmidAnswer: amid.has(place) });
       emitAfterPendingResult(step, (step) => emitWrittenLine(step, line));
     }
   });
@@ -66,7 +71,7 @@ function emitWrittenLine(step: OutputStep, { entry, subagent }: WrittenLine): vo
   if (subagent !== undefined) {
     emitSubagentLine(step, { entry, subagent });
   } else if (isEarlyTaskEnd(step.state, entry)) {
-    step.update({ notices: [...step.state.notices, entry] });
+    step.update({ taskEndLines: [...step.state.taskEndLines, entry] });
   } else emitOwnLine(step, entry);
 }
 
@@ -75,13 +80,13 @@ function emitWrittenLine(step: OutputStep, { entry, subagent }: WrittenLine): vo
  * and waits no longer.
  */
 function emitAfterPendingResult(step: OutputStep, emit: (step: OutputStep) => void): void {
-  if (step.state.unpriced === undefined) {
+  if (step.state.awaitingCost === undefined) {
     emit(step);
     return;
   }
   const trial = step.fork();
   emit(trial);
-  if (trial.state.unpriced === undefined || trial.emitted.length === 0) {
+  if (trial.state.awaitingCost === undefined || trial.emitted.length === 0) {
     step.adopt(trial);
     return;
   }
@@ -94,23 +99,23 @@ function emitAfterPendingResult(step: OutputStep, emit: (step: OutputStep) => vo
  * the ends of all are emitted together.
  */
 export function emitReadLines(step: OutputStep): void {
-  const { options, stopEnds, own } = step.state;
-  const lines = options.hookEvents === true ? [...stopEnds, ...listOf(own)] : [];
+  const { options, stopHookEnds, ownLines } = step.state;
+  const lines = options.hookEvents === true ? [...stopHookEnds, ...listOf(ownLines)] : [];
   const stops = stopsAtEnd(lines);
   if (stops.length === 0) {
     emitLines(step);
     return;
   }
-  step.update({ stopEnds: [], own: chainOf(lines.slice(0, -stops.length)) });
+  step.update({ stopHookEnds: [], ownLines: chainOf(lines.slice(0, -stops.length)) });
   emitLines(step);
-  step.update({ stopEnds: stops });
+  step.update({ stopHookEnds: stops });
 }
 
 /**
  * Whether a line shows the end of a task whose beginning has not been emitted. Claude Code writes the end at once, and the
  * lines of the answer that began the task 0.1 s later.
  */
-function isEarlyTaskEnd(state: FramesState, entry: Entry): boolean {
+function isEarlyTaskEnd(state: OutputState, entry: Entry): boolean {
   const notice = noticeIn(entry);
   return notice !== undefined && !state.tasks.has(notice.taskId) &&
     !isToldToBeStopped(state, entry);
@@ -125,10 +130,10 @@ export function emitTaskEnds(
   step: OutputStep,
   isDue: (taskId: string) => boolean = () => true,
 ): void {
-  const { notices } = step.state;
-  const due = notices.filter((entry) => isDue(noticeIn(entry)?.taskId ?? ""));
+  const { taskEndLines } = step.state;
+  const due = taskEndLines.filter((entry) => isDue(noticeIn(entry)?.taskId ?? ""));
   if (due.length === 0) return;
-  step.update({ notices: notices.filter((entry) => !due.includes(entry)) });
+  step.update({ taskEndLines: taskEndLines.filter((entry) => !due.includes(entry)) });
   for (const entry of due) emitOwnLine(step, entry);
 }
 
@@ -138,12 +143,12 @@ function emitLine(step: OutputStep, entry: Entry): void {
     emitPlainLine(step, entry);
     return;
   }
-  const [first, ...ended] = step.state.ended;
+  const [first, ...pendingEnds] = step.state.pendingEnds;
   // A turn that waits for a subagent has further lines of its own: `emitWaitingTurns()` emits its result.
   const end = first?.lines === undefined ? first : undefined;
   const prompt = promptIn(step.state, { entry, end });
   if (end !== undefined && endsTurnBefore(step.state, { entry, end, prompt })) {
-    step.update({ ended });
+    step.update({ pendingEnds });
     emitTurnResult(step, end);
     emitLine(step, entry);
     return;
@@ -157,7 +162,7 @@ function emitLine(step: OutputStep, entry: Entry): void {
   if (notificationIn(entry) !== undefined) emitTaskEnds(step);
   emitPlainLine(step, entry);
   if (isEnd(entry) && end !== undefined) {
-    step.update({ ended });
+    step.update({ pendingEnds });
     emitTurnResult(step, end);
   }
 }
@@ -173,7 +178,7 @@ interface ShownPrompt {
 }
 
 function promptIn(
-  { awaited, taken }: FramesState,
+  { awaited, taken }: OutputState,
   { entry, end }: { readonly entry: Entry; readonly end: TurnEnd | undefined },
 ): ShownPrompt {
   const scheduled = isPrompt(entry) && isTimed(entry) ? entry : undefined;
@@ -185,7 +190,7 @@ function promptIn(
 
 /** Whether a line is the prompt of a turn after the one that has ended. */
 function endsTurnBefore(
-  state: FramesState,
+  state: OutputState,
   { entry, end, prompt: { scheduled, place } }: {
     readonly entry: Entry;
     readonly end: TurnEnd;
@@ -195,7 +200,8 @@ function endsTurnBefore(
   if (!isPrompt(entry)) return false;
   const isNews = place >= 0 || scheduled !== undefined || notificationIn(entry) !== undefined;
   // If a result was emitted and nothing was asked since, the end may be that of the turn which this prompt begins.
-  return (isNews && state.spoken && !state.rested) || isOfLaterTurn(state, { end, place });
+  return (isNews && state.hasLinesSincePrompt && !state.isBetweenTurns) ||
+    isOfLaterTurn(state, { end, place });
 }
 
 /** Begins the turn of a line that begins one. */
@@ -218,7 +224,7 @@ function beginTurnWith(
  * @param options.place the message's place among the awaited ones
  */
 function isOfLaterTurn(
-  { awaited }: FramesState,
+  { awaited }: OutputState,
   { end: { unwritten = [] }, place }: { readonly end: TurnEnd; readonly place: number },
 ): boolean {
   const message = awaited[place];
@@ -231,33 +237,33 @@ function isOfLaterTurn(
  * @returns whether the line is such a prompt
  */
 function recordLatePrompt(step: OutputStep, entry: Entry): boolean {
-  const { toldAhead, begins, results, locals } = step.state;
-  if (toldAhead.length === 0 || !isPrompt(entry)) return false;
+  const { lateTurns, turnPrompts, results, otherResults } = step.state;
+  if (lateTurns.length === 0 || !isPrompt(entry)) return false;
   const [text, id] = [textOfPrompt(entry), lineId(entry)];
   const isOf = (message: Message) => isTextOf(message, text);
-  const turn = toldAhead.find(({ messages, at }) =>
+  const turn = lateTurns.find(({ messages, at }) =>
     messages.some(isOf) && !(Date.parse(entry.timestamp ?? "") > at)
   );
   if (turn === undefined || id === undefined) return false;
   const messages = turn.messages.toSpliced(turn.messages.findIndex(isOf), 1);
   // Turns before it leave no lines any more.
-  const [, ...later] = toldAhead.slice(toldAhead.indexOf(turn));
+  const [, ...later] = lateTurns.slice(lateTurns.indexOf(turn));
   step.update({
-    toldAhead: messages.length === 0 ? later : [{ ...turn, messages, counted: true }, ...later],
+    lateTurns: messages.length === 0 ? later : [{ ...turn, messages, counted: true }, ...later],
   });
   if (!turn.counted) {
     step.update({
-      begins: new Set([...begins, id]),
+      turnPrompts: new Set([...turnPrompts, id]),
       results: results + 1,
-      locals: locals - 1,
+      otherResults: otherResults - 1,
     });
   }
   return true;
 }
 
 /** Whether a line shows the end of a task right after that of another one, whose turn has an empty result of its own. */
-function followsJoinedTurn(state: FramesState, entry: Entry): boolean {
-  if (notificationIn(entry) === undefined || state.spoken) return false;
+function followsJoinedTurn(state: OutputState, entry: Entry): boolean {
+  if (notificationIn(entry) === undefined || state.hasLinesSincePrompt) return false;
   const { recent, printed } = runTurns(state);
   const last = recent.at(-1);
   // A result that is held back stays so.
@@ -274,11 +280,13 @@ function beginAsked(
   },
 ): void {
   const { uuid, timestamp } = entry.type === "other" ? {} : entry;
-  const { rested, version, begins, awaited } = step.state;
-  const isNext = rested && place >= 0 && isPrompt(entry) && version !== undefined;
+  const { isBetweenTurns, version, turnPrompts, awaited } = step.state;
+  const isNext = isBetweenTurns && place >= 0 && isPrompt(entry) && version !== undefined;
   if (isNext) {
     const id = lineId(entry);
-    if (id !== undefined) step.update({ toldAhead: [], begins: new Set([...begins, id]) });
+    if (id !== undefined) {
+      step.update({ lateTurns: [], turnPrompts: new Set([...turnPrompts, id]) });
+    }
     startTurn(step);
   }
   const frames = step.capture(() => takeMessage(step, place, { uuid, timestamp, text }));
@@ -290,26 +298,26 @@ function beginAsked(
     step.emit(...lifecycle);
     emitInit(step);
     step.emit(...others);
-  } else if (step.state.begun) step.emit(...frames);
+  } else if (step.state.hasInit) step.emit(...frames);
   else {
     // No other frame comes before `system/init`.
     step.emit(...lifecycle);
-    step.update({ early: [...step.state.early, ...others] });
+    step.update({ framesAfterInit: [...step.state.framesAfterInit, ...others] });
   }
 }
 
 /** Begins the turn of a prompt that the child had scheduled for itself. */
 function beginScheduled(step: OutputStep, prompt: UserEntry): void {
   if (prompt.uuid !== undefined) {
-    step.update({ begins: new Set([...step.state.begins, prompt.uuid]) });
+    step.update({ turnPrompts: new Set([...step.state.turnPrompts, prompt.uuid]) });
   }
   takeScheduledPrompt(step, prompt);
-  step.update({ begun: false, rested: false });
+  step.update({ hasInit: false, isBetweenTurns: false });
   emitInit(step);
 }
 
 /** Whether the facts of `system/init` are known: the child has had a turn, it resumes one, or the headless helper told them. */
-function isDescribed({ prompt, earlier, described }: FramesState): boolean {
+function isDescribed({ prompt, earlier, described }: OutputState): boolean {
   return prompt !== undefined || earlier.length > 0 || described !== undefined;
 }
 
@@ -328,10 +336,10 @@ function textOfPrompt(entry: Entry): string | undefined {
 
 /** Emits a line of the session's own transcript in its place among those of a compaction. */
 function emitOwnLine(step: OutputStep, entry: Entry): void {
-  const { prompt, spoken, closed, version, preserved, ahead } = step.state;
+  const { prompt, hasLinesSincePrompt, isClosed, version, preserved, deferredLines } = step.state;
   // On a busy machine they may be written after the prompt that they make room for.
-  if ((prompt === undefined || !spoken) && isResumption(entry)) return;
-  if (closed || isBeyondBudget(step.state, entry)) return;
+  if ((prompt === undefined || !hasLinesSincePrompt) && isResumption(entry)) return;
+  if (isClosed || isBeyondBudget(step.state, entry)) return;
   if (version === undefined && entry.type !== "other" && entry.version !== undefined) {
     step.update({ version: entry.version });
   }
@@ -342,7 +350,7 @@ function emitOwnLine(step: OutputStep, entry: Entry): void {
     step.update({ preserved: new Map([...preserved, [id, true]]) });
   }
   if (waitsForOutcome(step.state, entry)) {
-    step.update({ ahead: chained(ahead, entry) });
+    step.update({ deferredLines: chained(deferredLines, entry) });
     return;
   }
   if (isEnd(entry)) emitWithoutOutcome(step);
@@ -356,7 +364,7 @@ function emitOwnLine(step: OutputStep, entry: Entry): void {
  * Whether a line is the result of a call beyond the budget, which `claude -p` does not even refuse. Results from before
  * the budget was used up are written up to 0.1 s later, after the cost of the next answer was reported.
  */
-function isBeyondBudget({ overspentAt }: FramesState, entry: Entry): boolean {
+function isBeyondBudget({ overspentAt }: OutputState, entry: Entry): boolean {
   return overspentAt !== undefined && entry.type === "user" && entry.meaning === "tool-result" &&
     !(Date.parse(entry.timestamp ?? "") < overspentAt);
 }
@@ -365,9 +373,9 @@ function isBeyondBudget({ overspentAt }: FramesState, entry: Entry): boolean {
 export function emitWithoutOutcome(step: OutputStep): void {
   const { compactions } = step.state;
   step.update({
-    compactions: compactions.filter(({ done }) => !done).map((each) => ({
+    compactions: compactions.filter(({ hasSucceeded }) => !hasSucceeded).map((each) => ({
       ...each,
-      overdue: true,
+      isOverdue: true,
     })),
   });
   emitLinesAfterCompaction(step);
@@ -375,8 +383,8 @@ export function emitWithoutOutcome(step: OutputStep): void {
 
 /** Emits the lines that had to wait for the outcome of a compaction. */
 export function emitLinesAfterCompaction(step: OutputStep): void {
-  const lines = listOf(step.state.ahead);
-  step.update({ ahead: undefined, unsummed: false });
+  const lines = listOf(step.state.deferredLines);
+  step.update({ deferredLines: undefined, awaitsSummary: false });
   for (const entry of lines) emitOwnLine(step, entry);
 }
 
@@ -387,7 +395,7 @@ function recordBoundary(step: OutputStep, entry: SystemEntry): void {
   const written = preserved.length === 0 ? [] : listOf(entries);
   const ids = new Set(written.map(lineId));
   step.update({
-    unsummed: true,
+    awaitsSummary: true,
     preserved: new Map(preserved.map((id) => [id, ids.has(id) || gone.has(id)])),
   });
 }

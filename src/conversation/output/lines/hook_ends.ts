@@ -1,5 +1,5 @@
 import { hookEndIn, hookFrames, isAhead, isHookTold } from "../frames/hook_frames.ts";
-import { type FramesState, isUnderWay, type OutputStep } from "../output_state.ts";
+import { isUnderWay, type OutputState, type OutputStep } from "../output_state.ts";
 import { asText } from "../../../json_object.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
 import {
@@ -15,7 +15,7 @@ import { emitAfterInit, emitImmediately } from "../emit_frames.ts";
  * hooks say of it, of those that were run for a prompt before the prompt, and of those that were run for the
  * session before all else. Transcripts hold them later, now and then after the first answer.
  */
-export function hooksFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
+export function hooksFirst(state: OutputState, entries: readonly Entry[]): readonly Entry[] {
   if (!entries.some(isHookEnd)) return entries;
   const isFirst = (entry: Entry) =>
     !isUnderWay(state) && isHookEnd(entry) && entry.attachment.hookEvent === "SessionStart";

@@ -3,7 +3,7 @@ import { hookRemarks } from "../frames/hook_frames.ts";
 import { updateTasks } from "../frames/task_ends.ts";
 import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
 import { endTurn } from "../turns/turn_results.ts";
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import { withKept } from "./kept_lines.ts";
 import { listOf } from "../../../chain.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
@@ -47,17 +47,17 @@ import { emitAnswerLine, emitBeforeUserLine, endCompleteAnswer } from "../live/l
 
 /** Emits a line of the session's own transcript, whose turn has begun if it begins one. */
 export function emitPlainLine(step: OutputStep, entry: Entry): void {
-  const { endingAt, begun } = step.state;
+  const { endingAt, hasInit } = step.state;
   const notification = notificationIn(entry);
   // The end of the run stops tasks, and the child may still report that to the model.
   if (endingAt !== undefined && notification?.status === "killed") {
-    step.update({ closed: true });
+    step.update({ isClosed: true });
     return;
   }
   recordLine(step, entry);
   const { version, prompt, kept } = step.state;
   if (version === undefined) return;
-  if (prompt !== undefined && !begun && isLastOfListing(entry, step.state)) {
+  if (prompt !== undefined && !hasInit && isLastOfListing(entry, step.state)) {
     emitInit(step, { model: commandModel(listOf(kept.entries)) });
   }
   emitLineFrames(step, entry, prompt);
@@ -69,19 +69,20 @@ export function emitPlainLine(step: OutputStep, entry: Entry): void {
     endTurn(step, entry);
   }
   if (notification !== undefined) {
-    step.update({ begun: false, rested: false });
+    step.update({ hasInit: false, isBetweenTurns: false });
     emitInit(step);
   }
 }
 
 /** Records what a line shows of the session and its turn. */
 function recordLine(step: OutputStep, entry: Entry): void {
-  const { kept, spoken, version } = step.state;
+  const { kept, hasLinesSincePrompt, version } = step.state;
   const wakeup = scheduledWakeup(entry);
   const isTurnStart: boolean = isPrompt(entry);
   step.update({
     kept: withKept(kept, entry),
-    spoken: !isTurnStart && (spoken || entry.type === "assistant" || entry.type === "user"),
+    hasLinesSincePrompt: !isTurnStart &&
+      (hasLinesSincePrompt || entry.type === "assistant" || entry.type === "user"),
   });
   if (wakeup !== undefined) step.update({ wakeupAt: wakeup === "never" ? undefined : wakeup });
   if (isPrompt(entry)) step.update({ prompt: entry });
@@ -138,11 +139,11 @@ function commandModel(entries: readonly Entry[]): string | undefined {
  * Whether a line is the last of those that describe the session: its first request. In versions whose transcript has no
  * requests it is the list of skills; the tools are then those of the observed request.
  */
-function isLastOfListing(entry: Entry, { exact, heard, version }: FramesState): boolean {
+function isLastOfListing(entry: Entry, { exact, observed, version }: OutputState): boolean {
   if (hasCapability(version, "writesRequests")) {
     return entry.type === "other" && isMainRequest(entry.line);
   }
-  const stream = exact ?? heard;
+  const stream = exact ?? observed;
   return entry.type === "attachment" && entry.attachment.type === "skill_listing" &&
     (stream === undefined || stream.offer !== undefined);
 }
@@ -156,8 +157,8 @@ function emitEntry(step: OutputStep, entry: Entry): void {
     emitImmediately(step, (context) => hookRemarks(entry, context));
   });
   // The turn they belong to begins with its `system/init`.
-  if (frames.length === 0 || step.state.begun) step.emit(...frames);
-  else step.update({ early: [...step.state.early, ...frames] });
+  if (frames.length === 0 || step.state.hasInit) step.emit(...frames);
+  else step.update({ framesAfterInit: [...step.state.framesAfterInit, ...frames] });
 }
 
 function emitWords(step: OutputStep, entry: Entry): void {
@@ -168,7 +169,7 @@ function emitWords(step: OutputStep, entry: Entry): void {
   const isOwn = entry.type === "user" && entry.isSidechain !== true;
   if (isOwn) emitBeforeUserLine(step, entry);
   emitAfterInit(step, (context) => framesOfEntry(entry, context));
-  if (isOwn && !step.state.amid) endCompleteAnswer(step);
+  if (isOwn && !step.state.isAmidAnswer) endCompleteAnswer(step);
 }
 
 /** How the transcript shows a command. */
@@ -191,7 +192,10 @@ function emitCommandOutput(step: OutputStep, entry: Entry): void {
   if (entry.type !== "system" || text === undefined || name === undefined) return;
   // The result has the name that was typed, which may be another name of the same command.
   step.update({
-    typed: { command: reportedName(typedName(step.state) ?? name, step.state), result: text },
+    typedCommand: {
+      command: reportedName(typedName(step.state) ?? name, step.state),
+      result: text,
+    },
   });
   const title = RENAMED.exec(text)?.[1];
   if (title !== undefined) emitTitle(step, title);
@@ -231,12 +235,12 @@ function emitFailedCommand(step: OutputStep, entry: UserEntry): void {
   const name = commandOf(step.state);
   if (commandOutput(entry) === undefined || name === undefined) return;
   const command = reportedName(typedName(step.state) ?? name, step.state);
-  step.update({ typed: { command, result: "" } });
+  step.update({ typedCommand: { command, result: "" } });
   emitAfterInit(step, (context) => framesOfEntry(entry, context));
 }
 
 /** Returns the name of the command as it was typed. */
-function typedName({ taken }: FramesState): string | undefined {
+function typedName({ taken }: OutputState): string | undefined {
   return slashWord(taken.at(-1)?.text ?? "")?.name;
 }
 
@@ -250,13 +254,13 @@ function emitGoal(step: OutputStep, entry: UserEntry): void {
 }
 
 /** Returns the name that a result shows of a command: the names of users' own commands are not shown. */
-function reportedName(given: string, { version = "" }: FramesState): string {
+function reportedName(given: string, { version = "" }: OutputState): string {
   const isOwn = (claudeCommands(version).kinds.get(given) ?? "absent") !== "absent";
   return isOwn ? given.replaceAll("-", "_").replace(/^_+/u, "") : "custom";
 }
 
 /** Returns the name of the command that the prompt is, unless it is a compaction. */
-function commandOf({ prompt }: FramesState): string | undefined {
+function commandOf({ prompt }: OutputState): string | undefined {
   const content = prompt?.message.content;
   const name = typeof content === "string" ? COMMAND.exec(content)?.[1] : undefined;
   return name === "compact" ? undefined : name;

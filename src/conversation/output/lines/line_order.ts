@@ -1,4 +1,4 @@
-import { type FramesState, isUnderWay } from "../output_state.ts";
+import { isUnderWay, type OutputState } from "../output_state.ts";
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { listOf } from "../../../chain.ts";
 import type { Subagent, SubagentLine } from "../../control/input.ts";
@@ -91,7 +91,7 @@ export function noticeIn(entry: Entry): TaskNotification | undefined {
 }
 
 /** Whether a line tells that a task was stopped, of which the caller knows: it was stopped because of that. */
-export function isToldToBeStopped({ tasks, allTasks }: FramesState, entry: Entry): boolean {
+export function isToldToBeStopped({ tasks, allTasks }: OutputState, entry: Entry): boolean {
   const { taskId = "", status } = noticeIn(entry) ?? {};
   return status === "killed" && allTasks.has(taskId) && !tasks.has(taskId);
 }
@@ -100,7 +100,7 @@ export function isToldToBeStopped({ tasks, allTasks }: FramesState, entry: Entry
  * Puts the lines with which a run begins before what follows from them: if answers come at once, those lines may be
  * written later. The lines about the request come last.
  */
-export function beginningFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
+export function beginningFirst(state: OutputState, entries: readonly Entry[]): readonly Entry[] {
   if (isUnderWay(state)) return entries;
   const ordered = parentsFirst(entries);
   const answer = ordered.findIndex(({ type }) => type === "assistant");
@@ -124,10 +124,10 @@ const MOST_EARLY = 200;
  * The version of Claude Code that has written a first answer before the lines with which its run begins; they follow
  * within 0.1 s. Those about its request are the last of them, if the transcript notes requests.
  */
-export function earlyAnswer(state: FramesState): string | undefined {
-  const { own, prompt, version } = state;
-  if (isUnderWay(state) || (own?.length ?? 0) > MOST_EARLY) return undefined;
-  const lines = listOf(own);
+export function earlyAnswer(state: OutputState): string | undefined {
+  const { ownLines, prompt, version } = state;
+  if (isUnderWay(state) || (ownLines?.length ?? 0) > MOST_EARLY) return undefined;
+  const lines = listOf(ownLines);
   const answer = lines.find((line) =>
     line.type === "assistant" &&
     (line.message.model !== "<synthetic>" || line.isApiErrorMessage === true)

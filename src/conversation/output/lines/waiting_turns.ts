@@ -1,7 +1,7 @@
 import { typedSkills } from "../subagents/forked_skills.ts";
 import { noticeIn } from "./line_order.ts";
 import { chainOf, listOf } from "../../../chain.ts";
-import type { FramesState, OutputStep, TurnEnd } from "../output_state.ts";
+import type { OutputState, OutputStep, TurnEnd } from "../output_state.ts";
 import { skillIn } from "../subagents/typed_skill.ts";
 import { commandOutput, isWords } from "../../../claude/transcript/special_entries.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
@@ -19,13 +19,13 @@ export const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 100
  * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
  * seen: all are written at once, to files of their own.
  */
-export function isAheadOfSubagent(state: FramesState): boolean {
-  const { own, subagents, uncalled, tasks, allTasks, options } = state;
+export function isAheadOfSubagent(state: OutputState): boolean {
+  const { ownLines, subagentLines, uncalledLines, tasks, allTasks, options } = state;
   if (options.subagentsUnread) return false;
-  const lines = [...uncalled, ...listOf(subagents)];
+  const lines = [...uncalledLines, ...listOf(subagentLines)];
   const isSeen = (id: string) => lines.some(({ subagent }) => subagent.agentId === id);
   const isLaunched = (id: string) =>
-    listOf(own).some((entry) =>
+    listOf(ownLines).some((entry) =>
       entry.type === "user" && isJsonObject(entry.toolUseResult) &&
       entry.toolUseResult["agentId"] === id
     );
@@ -36,7 +36,7 @@ export function isAheadOfSubagent(state: FramesState): boolean {
     return last === undefined ? tasks.get(id)?.spoken !== true : !isWords(last.entry);
   };
   // Ends that were told before the beginnings follow as soon as those are there.
-  return [...state.notices, ...listOf(own)].some((entry, place, entries) => {
+  return [...state.taskEndLines, ...listOf(ownLines)].some((entry, place, entries) => {
     if (entry.type === "other") {
       const { taskId: id = "", status } = noticeIn(entry) ?? {};
       const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id) || isLaunched(id);
@@ -57,17 +57,17 @@ export function isAheadOfSubagent(state: FramesState): boolean {
 }
 
 /** Whether the last line is the output of a typed skill, whose subagent is printed too. */
-function isOfSkill(state: FramesState, lines: readonly Entry[]): boolean {
+function isOfSkill(state: OutputState, lines: readonly Entry[]): boolean {
   const prompt = lines.findLast(isPrompt) ?? state.prompt;
-  return state.typed === undefined && skillIn(prompt) !== undefined;
+  return state.typedCommand === undefined && skillIn(prompt) !== undefined;
 }
 
 /** Makes the result of a turn, all of whose own lines are there, wait for the lines of a subagent. */
 export function deferResult(step: OutputStep, end: TurnEnd): void {
-  const { cost, own, ended } = step.state;
+  const { cost, ownLines, pendingEnds } = step.state;
   step.update({
     awaitsSubagent: true,
-    ended: [...ended, { ...end, cost, lines: own?.length ?? 0 }],
+    pendingEnds: [...pendingEnds, { ...end, cost, lines: ownLines?.length ?? 0 }],
   });
 }
 
@@ -81,23 +81,23 @@ export function emitWaitingTurns(
   step: OutputStep,
   emit: (step: OutputStep) => void = emitLines,
 ): void {
-  const { ended } = step.state;
-  const place = ended.findIndex(({ lines }) => lines !== undefined);
-  const end = ended[place];
+  const { pendingEnds } = step.state;
+  const place = pendingEnds.findIndex(({ lines }) => lines !== undefined);
+  const end = pendingEnds[place];
   if (end?.lines === undefined) {
     emit(step);
     return;
   }
-  const own = listOf(step.state.own);
+  const own = listOf(step.state.ownLines);
   const [lines, later] = [own.slice(0, end.lines), own.slice(end.lines)];
   // No later end is that of these lines.
-  const laterEnds = ended.slice(place + 1).map((each) =>
+  const laterEnds = pendingEnds.slice(place + 1).map((each) =>
     each.lines === undefined ? each : { ...each, lines: each.lines - lines.length }
   );
-  step.update({ own: chainOf(lines), ended: ended.slice(0, place) });
+  step.update({ ownLines: chainOf(lines), pendingEnds: pendingEnds.slice(0, place) });
   emitLines(step);
   emitWithoutOutcome(step);
   emitTurnResult(step, end);
-  step.update({ own: chainOf(later), ended: [...step.state.ended, ...laterEnds] });
+  step.update({ ownLines: chainOf(later), pendingEnds: [...step.state.pendingEnds, ...laterEnds] });
   emitWaitingTurns(step, emit);
 }

@@ -1,6 +1,6 @@
 import { emitInit, newUuid } from "../emit_frames.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import { NO_PARTS, type OpenAnswer, type PartialState, takeText } from "./answer_state.ts";
 import {
   emitRequestStatus,
@@ -73,7 +73,7 @@ export function emitText(step: OutputStep, text: string): void {
 }
 
 /** Whether the open answer has an open text block. */
-export function isWriting({ partial }: FramesState): boolean {
+export function isWriting({ partial }: OutputState): boolean {
   return partial?.open?.writing !== undefined;
 }
 

@@ -145,7 +145,7 @@ export function takeText(
 /** What has to be remembered to say answers event by event, as the API streams them. */
 export interface ExactState {
   /** What has been heard and waits for what the transcript has to tell before it, the oldest first. */
-  readonly waiting: readonly HeardPart[];
+  readonly waiting: readonly ObservedPart[];
   /** When the requests under way were made, in milliseconds from the start of the child. */
   readonly askedAt: ReadonlyMap<number, number>;
   /** The answer that is being told. */
@@ -153,7 +153,7 @@ export interface ExactState {
   /** What the API says of limits with answers to the last requests. */
   readonly limits: ReadonlyMap<number, HeardLimits>;
   /** By what other limits than those that were told last are known; absent where none were told. */
-  readonly toldLimits?: string | undefined;
+  readonly emittedLimits?: string | undefined;
   /** The calls of the last answer that have not returned: until then the model is not asked again. */
   readonly calls: ReadonlySet<string>;
   /** Whether the model has been told something since its last answer. */
@@ -174,7 +174,7 @@ export interface StreamPart {
 }
 
 /** The same, or that the last request is made again. */
-export type HeardPart = StreamPart | { readonly retry: ApiRetry };
+export type ObservedPart = StreamPart | { readonly retry: ApiRetry };
 
 /** An answer whose beginning has been told. */
 export interface StreamedAnswer {
@@ -204,24 +204,24 @@ export const NO_STREAM: ExactState = {
 };
 
 /** What is remembered of the API's stream where answers are not told by it. */
-export interface HeardFirsts {
+export interface ObservedRequests {
   /** What the first request offered the model. */
   readonly offer?: RequestOffer;
   /** When requests were made, and when the first of their answers came, in milliseconds from the start of the child. */
-  readonly requests: ReadonlyMap<number, HeardRequest>;
+  readonly requests: ReadonlyMap<number, ObservedRequest>;
 }
 
 /** A request, and what has come of it. */
-type HeardRequest = Pick<StreamTimes, "askedAt"> & Partial<StreamTimes>;
+type ObservedRequest = Pick<StreamTimes, "askedAt"> & Partial<StreamTimes>;
 
 /** Nothing has been heard yet. */
-export const NOTHING_HEARD: HeardFirsts = { requests: new Map() };
+export const NO_REQUESTS: ObservedRequests = { requests: new Map() };
 
 /** Takes a part of the API's stream; most change nothing. */
-export function hearFirsts(
-  heard: HeardFirsts,
+export function observeRequest(
+  heard: ObservedRequests,
   { at, request, part }: Extract<Input, { readonly type: "stream" }>,
-): HeardFirsts {
+): ObservedRequests {
   if (part.kind === "request") {
     const { offer = heard.offer } = part;
     return {
@@ -246,7 +246,10 @@ const MOMENTS: ReadonlyMap<unknown, Exclude<keyof StreamTimes, "askedAt">> = new
 );
 
 /** The times of the first answer to what was asked since a moment. */
-export function firstTimes({ requests }: HeardFirsts, since: number): StreamTimes | undefined {
+export function firstAnswerTimes(
+  { requests }: ObservedRequests,
+  since: number,
+): StreamTimes | undefined {
   for (const { begunAt, ...times } of requests.values()) {
     if (times.askedAt >= since && begunAt !== undefined) return { ...times, begunAt };
   }
@@ -254,7 +257,7 @@ export function firstTimes({ requests }: HeardFirsts, since: number): StreamTime
 }
 
 /** Forgets what was asked before a moment. */
-export function forgetFirsts(heard: HeardFirsts, before: number): HeardFirsts {
+export function forgetRequestsBefore(heard: ObservedRequests, before: number): ObservedRequests {
   const requests = [...heard.requests].filter(([, { askedAt }]) => askedAt >= before);
   return { ...heard, requests: new Map(requests) };
 }

@@ -7,13 +7,13 @@ import { emitAfterInit, emitInit } from "../emit_frames.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import {
   type ExactState,
-  type HeardPart,
-  hearFirsts,
   NO_STREAM,
+  type ObservedPart,
+  observeRequest,
   type StreamedAnswer,
   type StreamPart,
 } from "./answer_state.ts";
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import { replacesAnswer } from "./partial_messages.ts";
 import {
   emitRequestStatus,
@@ -32,9 +32,9 @@ export function receiveStreamPart(
   step: OutputStep,
   input: Extract<Input, { readonly type: "stream" }>,
 ): void {
-  const { exact, heard } = step.state;
+  const { exact, observed } = step.state;
   if (exact === undefined) {
-    if (heard !== undefined) step.update({ heard: hearFirsts(heard, input) });
+    if (observed !== undefined) step.update({ observed: observeRequest(observed, input) });
     return;
   }
   const { at, request, part } = input;
@@ -43,7 +43,7 @@ export function receiveStreamPart(
     updateExact(
       step,
       part.limits === undefined
-        ? { toldLimits: undefined }
+        ? { emittedLimits: undefined }
         : { limits: new Map(limits).set(request, part.limits) },
     );
     return;
@@ -71,20 +71,22 @@ export function emitStream(step: OutputStep): void {
  * The next part, if it can be emitted. Lines that may not have been read yet hold the beginning of the turn, what the
  * model was told, and the frames of the answer before.
  */
-function nextPart({ exact, begun, rested, version }: FramesState): HeardPart | undefined {
+function nextPart(
+  { exact, hasInit, isBetweenTurns, version }: OutputState,
+): ObservedPart | undefined {
   const { waiting: [part], open, calls, fresh } = exact ?? NO_STREAM;
   if (part === undefined) return undefined;
   const goesOn = isRetry(part) ? open?.over === "broken" : open?.request === part.request;
-  const isEarly = !begun || rested || version === undefined;
+  const isEarly = !hasInit || isBetweenTurns || version === undefined;
   const isFirst = !isEarly && open === undefined && calls.size === 0 && fresh;
   return goesOn || isFirst ? part : undefined;
 }
 
-function isRetry(part: HeardPart): part is Exclude<HeardPart, StreamPart> {
+function isRetry(part: ObservedPart): part is Exclude<ObservedPart, StreamPart> {
   return "retry" in part;
 }
 
-function emitPart(step: OutputStep, received: HeardPart): void {
+function emitPart(step: OutputStep, received: ObservedPart): void {
   if (isRetry(received)) {
     // The calls of an answer that broke off are never made.
     if (streamOf(step.state).open !== undefined) updateExact(step, { calls: new Set() });
@@ -275,7 +277,7 @@ export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
   const { content } = entry.message;
   const returned = typeof content === "string" ? [] : content.map(({ tool_use_id: id }) => id);
   const left = calls.size === 0 ? calls : calls.difference(new Set(returned));
-  if (step.state.amid) {
+  if (step.state.isAmidAnswer) {
     updateExact(step, { calls: left });
     return;
   }
@@ -293,7 +295,7 @@ export function endCompleteAnswer(step: OutputStep): void {
 }
 
 /** Whether the open answer gives a structured answer whose result has not been emitted. */
-function awaitsOutputResult({ exact }: FramesState): boolean {
+function awaitsOutputResult({ exact }: OutputState): boolean {
   const { open, calls } = exact ?? NO_STREAM;
   return open?.output !== undefined && calls.has(open.output);
 }
@@ -352,13 +354,13 @@ function close(step: OutputStep): void {
 
 /** Emits what the API reported about limits with an answer, if it has changed. */
 function emitLimits(step: OutputStep, request: number): void {
-  const { limits, toldLimits } = streamOf(step.state);
+  const { limits, emittedLimits } = streamOf(step.state);
   const reported = limits.get(request);
   if (reported === undefined) return;
   const { info, mark } = rateLimitInfo(reported);
   const later = [...limits].filter(([other]) => other > request);
-  updateExact(step, { limits: new Map(later), toldLimits: mark });
-  if (mark === toldLimits) return;
+  updateExact(step, { limits: new Map(later), emittedLimits: mark });
+  if (mark === emittedLimits) return;
   emitAfterInit(step, ({ sessionId, newUuid }) => [
     { type: "rate_limit_event", rate_limit_info: info, uuid: newUuid(), session_id: sessionId },
   ]);
@@ -377,7 +379,7 @@ function emitOpenEvent(
   emitStreamEvent(step, event, { messageId: streamOf(step.state).open?.id, more });
 }
 
-function streamOf({ exact }: FramesState): ExactState {
+function streamOf({ exact }: OutputState): ExactState {
   return exact ?? NO_STREAM;
 }
 

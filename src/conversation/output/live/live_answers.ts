@@ -2,7 +2,7 @@ import * as exact from "./exact_stream.ts";
 import * as partial from "./partial_messages.ts";
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import { emitAfterInit } from "../emit_frames.ts";
 
 // Answers that are being written are known from the API's stream (`exact`), which a relay observes, or from MessageDisplay
@@ -22,7 +22,7 @@ export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
 }
 
 /** The API's id of the open answer, as far as it is known. */
-export function openAnswer({ exact, partial }: FramesState): string | undefined {
+export function openAnswer({ exact, partial }: OutputState): string | undefined {
   return exact === undefined ? partial?.open?.apiId : exact.open?.id;
 }
 

@@ -1,5 +1,5 @@
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
-import type { FramesState, OpenCall, OutputStep, WaitedShell } from "../output_state.ts";
+import type { OpenCall, OutputState, OutputStep, WaitedShell } from "../output_state.ts";
 import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
 import { emitTasks, newUuid } from "../emit_frames.ts";
@@ -11,7 +11,7 @@ const HEARTBEAT_MS = 30_000;
 /** Tools whose calls Claude Code runs at the same time. A call of another tool is taken to wait for the calls before it. */
 const PARALLEL_TOOLS = "Agent Glob Grep Read Task WebFetch WebSearch".split(" ");
 
-type OpenCalls = FramesState["openCalls"];
+type OpenCalls = OutputState["openCalls"];
 
 /** The open calls with those of a line. */
 export function withOpenCalls(
@@ -21,7 +21,7 @@ export function withOpenCalls(
   const called = callsOf(message);
   if (called.length === 0) return calls;
   const open = new Map(calls);
-  for (const { id, name } of called) open.set(id, { name, beats: 0 });
+  for (const { id, name } of called) open.set(id, { name, heartbeats: 0 });
   return started(open, timestamp);
 }
 
@@ -72,9 +72,9 @@ export function recordPermissionDecided(
 }
 
 /** Milliseconds until the next heartbeat of a call; undefined where no call runs. */
-export function untilBeat({ openCalls }: FramesState, now: number): number | undefined {
-  const due = [...openCalls.values()].flatMap(({ since, beats }) =>
-    since === undefined ? [] : [since + (beats + 1) * HEARTBEAT_MS - now]
+export function untilBeat({ openCalls }: OutputState, now: number): number | undefined {
+  const due = [...openCalls.values()].flatMap(({ since, heartbeats }) =>
+    since === undefined ? [] : [since + (heartbeats + 1) * HEARTBEAT_MS - now]
   );
   return due.length === 0 ? undefined : Math.max(0, Math.min(...due));
 }
@@ -84,19 +84,19 @@ export function emitHeartbeats(step: OutputStep, now: number): void {
   const { openCalls, options: { sessionId } } = step.state;
   const counted = new Map(openCalls);
   for (const [id, call] of openCalls) {
-    const { name, since, beats } = call;
-    if (since === undefined || now < since + (beats + 1) * HEARTBEAT_MS) continue;
+    const { name, since, heartbeats } = call;
+    if (since === undefined || now < since + (heartbeats + 1) * HEARTBEAT_MS) continue;
     step.emit({
       type: "tool_progress",
-      tool_use_id: `${id}-heartbeat-${beats}`,
+      tool_use_id: `${id}-heartbeat-${heartbeats}`,
       tool_name: name,
       parent_tool_use_id: id,
-      elapsed_time_seconds: (beats + 1) * HEARTBEAT_MS / 1000,
+      elapsed_time_seconds: (heartbeats + 1) * HEARTBEAT_MS / 1000,
       heartbeat: true,
       session_id: sessionId,
       uuid: newUuid(step),
     });
-    counted.set(id, { ...call, beats: beats + 1 });
+    counted.set(id, { ...call, heartbeats: heartbeats + 1 });
   }
   step.update({ openCalls: counted });
 }
@@ -104,7 +104,7 @@ export function emitHeartbeats(step: OutputStep, now: number): void {
 /** After so many milliseconds `claude -p` prints a task for a shell in the foreground. */
 const LONG_SHELL_MS = 3000;
 
-type WaitedShells = FramesState["shells"];
+type WaitedShells = OutputState["shells"];
 
 /** The shells that the turn waits for, with those that a line calls. */
 export function withShells(
@@ -133,7 +133,7 @@ export function withoutEnded(waited: WaitedShells, { message }: UserEntry): Wait
 }
 
 /** Milliseconds until the running shells have to be listed; undefined where the turn waits for none. */
-export function untilLong(state: FramesState, now: number): number | undefined {
+export function untilLong(state: OutputState, now: number): number | undefined {
   const waiting = waitedShells(state).map(([, { since }]) => since + LONG_SHELL_MS - now);
   return waiting.length === 0 ? undefined : Math.max(0, Math.min(...waiting));
 }
@@ -186,6 +186,6 @@ export function emitLongShells(
 }
 
 /** The shells that the turn waits for and that have no task yet, by their calls. */
-function waitedShells({ shells }: FramesState): readonly (readonly [string, WaitedShell])[] {
+function waitedShells({ shells }: OutputState): readonly (readonly [string, WaitedShell])[] {
   return [...shells].filter(([, { task }]) => task === undefined);
 }

@@ -1,7 +1,7 @@
 import { emitAfterInit, emitInit } from "../emit_frames.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import {
   batchedCalls,
   displayedPiece,
@@ -51,12 +51,12 @@ export function receiveToolBatch(step: OutputStep, payload: HookPayload): void {
 
 /** Emits the text that hooks have reported, as soon as all frames that belong before it have been emitted. */
 export function emitDisplayedText(step: OutputStep): void {
-  const { partial, begun, rested, version } = step.state;
+  const { partial, hasInit, isBetweenTurns, version } = step.state;
   const first = partial?.displayed[0];
   if (partial === undefined || first === undefined) return;
   const { open, calls, turn, unheard, rests = false } = partial;
   // Lines that have not been read yet hold the beginning of the turn, and what the model was told before this answer.
-  const isEarly = !begun || rested || version === undefined ||
+  const isEarly = !hasInit || isBetweenTurns || version === undefined ||
     (turn !== undefined && first.turn !== turn);
   if (isEarly) return;
   if (open !== undefined) {
@@ -218,7 +218,7 @@ function recordLine(step: OutputStep, entry: AssistantEntry): void {
 
 /** Emits what belongs before a line in the user's name: the end of the answer before it. */
 export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
-  const { partial, amid } = step.state;
+  const { partial, isAmidAnswer } = step.state;
   if (partial === undefined) return;
   const { calls, returned, open } = partial;
   const { content } = entry.message;
@@ -230,7 +230,7 @@ export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
     returned: returned.union(results),
     rests: false,
   });
-  if (open?.apiId === undefined || amid) return;
+  if (open?.apiId === undefined || isAmidAnswer) return;
   if (holdsOutputResult(step.state, entry)) endBeforeOutput(step);
   else endAnswer(step);
 }
@@ -245,7 +245,7 @@ export function endCompleteAnswer(step: OutputStep): void {
 }
 
 /** Whether an answer ends with a structured answer whose result has not been emitted. */
-function awaitsOutputResult({ partial, outputCalls }: FramesState, { last }: OpenAnswer): boolean {
+function awaitsOutputResult({ partial, outputCalls }: OutputState, { last }: OpenAnswer): boolean {
   const id = last?.message.content.at(-1)?.id;
   return typeof id === "string" && outputCalls?.has(id) === true &&
     partial?.calls.has(id) === true;
@@ -262,7 +262,7 @@ export function endTurnAnswers(step: OutputStep): void {
 }
 
 /** The model that is expected to answer: that of the last answer, or else that of the session's start. */
-function nextModel({ kept: { notes }, model = "" }: FramesState): string {
+function nextModel({ kept: { notes }, model = "" }: OutputState): string {
   return notes.answered ?? model.replace(/\[[^\]]*\]$/u, "");
 }
 

@@ -11,7 +11,7 @@ import {
 } from "../../../claude/transcript/task_notification.ts";
 import { systemFrame } from "../frames/frame_context.ts";
 import type {
-  FramesState,
+  OutputState,
   OutputStep,
   SeenShell,
   ShellCall,
@@ -49,7 +49,7 @@ export function receiveShell(
 ): void {
   if (step.state.seenShells.has(id)) return;
   const known = command === undefined ? {} : { command };
-  updateShell(step, id, { ...known, running, called: false, untold: [], over: false });
+  updateShell(step, id, { ...known, running, called: false, unemitted: [], over: false });
   assignCertainShells(step);
 }
 
@@ -61,11 +61,11 @@ export function receiveShellOutput(
   const shell = step.state.seenShells.get(id);
   if (shell === undefined) return;
   const { text, stream } = written;
-  const last = shell.untold.at(-1);
-  const untold = last !== undefined && last.stream === stream
-    ? [...shell.untold.slice(0, -1), { ...last, text: last.text + text }]
-    : [...shell.untold, { text, ...(stream === undefined ? {} : { stream }) }];
-  updateShell(step, id, { ...shell, untold });
+  const last = shell.unemitted.at(-1);
+  const unemitted = last !== undefined && last.stream === stream
+    ? [...shell.unemitted.slice(0, -1), { ...last, text: last.text + text }]
+    : [...shell.unemitted, { text, ...(stream === undefined ? {} : { stream }) }];
+  updateShell(step, id, { ...shell, unemitted });
   emitPendingOutput(step, id);
 }
 
@@ -78,11 +78,11 @@ function emitPendingOutput(step: OutputStep, shell: string): void {
   const call = callOf(step.state, shell);
   const seen = step.state.seenShells.get(shell);
   if (call === undefined || seen === undefined) return;
-  const remark = remarkIn(seen.untold.at(-1)?.text ?? "");
-  const untold = remark === "" ? [] : [{ ...seen.untold.at(-1), text: remark }];
-  updateShell(step, shell, { ...seen, untold });
-  for (const [index, { text, stream }] of seen.untold.entries()) {
-    const isLast = index === seen.untold.length - 1;
+  const remark = remarkIn(seen.unemitted.at(-1)?.text ?? "");
+  const unemitted = remark === "" ? [] : [{ ...seen.unemitted.at(-1), text: remark }];
+  updateShell(step, shell, { ...seen, unemitted });
+  for (const [index, { text, stream }] of seen.unemitted.entries()) {
+    const isLast = index === seen.unemitted.length - 1;
     const shown = isLast ? text.slice(0, text.length - remark.length) : text;
     emitOutput(step, { call, shell, text: shown, stream });
   }
@@ -199,8 +199,8 @@ function leave(
 function endCall(step: OutputStep, id: string): void {
   const { shellCalls, seenShells } = step.state;
   const { shell = null, background } = shellCalls.get(id) ?? {};
-  const { untold = [] } = background ? {} : seenShells.get(shell ?? "") ?? {};
-  for (const { text, stream } of untold) emitOutput(step, { call: id, shell, text, stream });
+  const { unemitted = [] } = background ? {} : seenShells.get(shell ?? "") ?? {};
+  for (const { text, stream } of unemitted) emitOutput(step, { call: id, shell, text, stream });
   emitDelta(step, { call: id, shell, text: "" });
   const otherCalls = new Map(shellCalls);
   otherCalls.delete(id);
@@ -237,7 +237,7 @@ function assign(
  * alone. Of other shells the command of the process is known; where two calls have the same command, only their results
  * show whose shell is whose.
  */
-function onlyCallOf(state: FramesState, id: string): string | undefined {
+function onlyCallOf(state: OutputState, id: string): string | undefined {
   const named = callOf(state, id);
   const seen = state.seenShells.get(id);
   if (named !== undefined || seen === undefined) return named;
@@ -258,7 +258,7 @@ function onlyCallOf(state: FramesState, id: string): string | undefined {
  *
  * @param written the output that the call returned; undefined for a call that was stopped or never ran
  */
-function shellFor(state: FramesState, id: string, written: string | undefined): string | undefined {
+function shellFor(state: OutputState, id: string, written: string | undefined): string | undefined {
   const call = state.shellCalls.get(id);
   if (call === undefined || call.shell !== undefined) return call?.shell;
   const free = [...state.seenShells].filter(([, { called }]) => !called);
@@ -272,7 +272,7 @@ function shellFor(state: FramesState, id: string, written: string | undefined): 
   const commands = new Set([...state.shellCalls.values()].map(({ command }) => command));
   const unknown = free.filter(([, { command }]) => command === undefined || !commands.has(command));
   const may = same.length === 0 ? unknown : same;
-  const [fitting] = may.find(([, { untold }]) => isSameText(joined(untold), written)) ?? [];
+  const [fitting] = may.find(([, { unemitted }]) => isSameText(joined(unemitted), written)) ?? [];
   // Claude Code may have cut the output, or added a remark.
   return fitting ?? (same.length === 1 ? same[0]?.[0] : undefined);
 }
@@ -287,8 +287,8 @@ function joined(texts: readonly ShellText[]): string {
 }
 
 /** Whether two texts are the same apart from white space around them. Of a text that may be cut, the beginning counts. */
-function isSameText(untold: string, written: string): boolean {
-  const [one, other] = [untold.trim(), written.trim()];
+function isSameText(unemitted: string, written: string): boolean {
+  const [one, other] = [unemitted.trim(), written.trim()];
   const length = Math.min(one.length, other.length);
   return one.length === other.length || length >= COMPARED
     ? one.slice(0, length) === other.slice(0, length)
@@ -296,7 +296,7 @@ function isSameText(untold: string, written: string): boolean {
 }
 
 /** The call of a shell. */
-function callOf({ shellCalls }: FramesState, id: string): string | undefined {
+function callOf({ shellCalls }: OutputState, id: string): string | undefined {
   return [...shellCalls].find(([, { shell }]) => shell === id)?.[0];
 }
 

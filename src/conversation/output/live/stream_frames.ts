@@ -1,5 +1,5 @@
 import { askedBy, systemFrame } from "../frames/frame_context.ts";
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import type { ApiRetry } from "../../control/input.ts";
 import { emitAfterInit, newUuid } from "../emit_frames.ts";
 import type { StreamEvent, StreamEventFrame } from "../../../claude/wire/message_frames.ts";
@@ -134,7 +134,7 @@ function errorClass(status: number | null): string {
 }
 
 /** Whether a line holds the result of a call that gives a structured answer. */
-export function holdsOutputResult({ outputCalls }: FramesState, { message }: UserEntry): boolean {
+export function holdsOutputResult({ outputCalls }: OutputState, { message }: UserEntry): boolean {
   return outputCalls !== undefined && typeof message.content !== "string" &&
     message.content.some(({ tool_use_id: id }) => typeof id === "string" && outputCalls.has(id));
 }

@@ -1,7 +1,7 @@
 import { calledSubagent } from "./hooked_tasks.ts";
 import { isLater } from "../lines/line_order.ts";
 import { chainOf, listOf } from "../../../chain.ts";
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import type { Entry } from "../../../claude/transcript/entry.ts";
 import { callsOf } from "../../../claude/transcript/turn.ts";
 import { asText } from "../../../json_object.ts";
@@ -20,17 +20,19 @@ interface UnstartedCall {
  * their own, up to 0.1 s before or after the lines with which the answer goes on. Where a hook can delay a call, the start
  * cannot be waited for.
  */
-function unstartedCall(state: FramesState): UnstartedCall | undefined {
-  const { own, ended, options } = state;
+function unstartedCall(state: OutputState): UnstartedCall | undefined {
+  const { ownLines, pendingEnds, options } = state;
   const isStreamed = state.exact !== undefined || state.partial !== undefined;
   if (isStreamed || options.subagentsUnread || options.callHooks) return undefined;
-  if (ended.some(({ lines }) => lines !== undefined)) return undefined;
-  const lines = listOf(own);
+  if (pendingEnds.some(({ lines }) => lines !== undefined)) return undefined;
+  const lines = listOf(ownLines);
   const calls = lines.flatMap((line) => agentCallsIn(line).map((id) => ({ id, line })));
-  const known = state.unbegun === undefined ? calls : [state.unbegun, ...calls];
+  const known = state.unstartedCall === undefined ? calls : [state.unstartedCall, ...calls];
   if (known.length === 0) return undefined;
   const started = new Set([
-    ...[...state.uncalled, ...listOf(state.subagents)].map(({ subagent }) => subagent.toolUseId),
+    ...[...state.uncalledLines, ...listOf(state.subagentLines)].map(({ subagent }) =>
+      subagent.toolUseId
+    ),
     ...lines.flatMap(resultsIn),
   ]);
   const hasTask = (id: string) => state.allTasks.values().some(({ toolUseId }) => toolUseId === id);
@@ -44,18 +46,18 @@ function unstartedCall(state: FramesState): UnstartedCall | undefined {
 export function emitUpToUnstartedCall(step: OutputStep): boolean {
   const call = unstartedCall(step.state);
   if (call === undefined) return false;
-  const [own, subagents] = [listOf(step.state.own), listOf(step.state.subagents)];
+  const [own, subagents] = [listOf(step.state.ownLines), listOf(step.state.subagentLines)];
   const place = own.indexOf(call.line) + 1;
   const isAfterCall = isLater(subagents, call.line);
   step.update({
-    own: chainOf(own.slice(0, place)),
-    subagents: chainOf(subagents.filter((line) => !isAfterCall(line))),
+    ownLines: chainOf(own.slice(0, place)),
+    subagentLines: chainOf(subagents.filter((line) => !isAfterCall(line))),
   });
   emitReadLines(step);
   step.update({
-    own: chainOf(own.slice(place)),
-    subagents: chainOf(subagents.filter(isAfterCall)),
-    unbegun: call,
+    ownLines: chainOf(own.slice(place)),
+    subagentLines: chainOf(subagents.filter(isAfterCall)),
+    unstartedCall: call,
   });
   return true;
 }

@@ -1,4 +1,4 @@
-import type { FramesState, OutputStep } from "../output_state.ts";
+import type { OutputState, OutputStep } from "../output_state.ts";
 import type { SubagentLine } from "../../control/input.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
@@ -47,7 +47,7 @@ export function recordForkStart(
 
 /** Whether a subagent whose call is not known may run a skill. */
 export function mayBeFork(
-  state: FramesState,
+  state: OutputState,
   { subagent: { agentId }, entry }: SubagentLine,
 ): boolean {
   return isSkillText(entry) || hasDeferredLine(state, agentId);
@@ -61,9 +61,9 @@ export function forgetSkillCalls(step: OutputStep): void {
   const skills = step.state.skills.filter(({ agentId }) => agentId !== undefined);
   step.update({ skills });
   if (skills.length > 0) return;
-  const { uncalled } = step.state;
+  const { uncalledLines } = step.state;
   step.update({
-    uncalled: uncalled.filter(({ subagent: { toolUseId } }) => toolUseId !== undefined),
+    uncalledLines: uncalledLines.filter(({ subagent: { toolUseId } }) => toolUseId !== undefined),
   });
 }
 
@@ -92,8 +92,8 @@ function folderIn({ message }: UserEntry): string | undefined {
   return folder;
 }
 
-function hasDeferredLine({ uncalled }: FramesState, agentId: string): boolean {
-  return uncalled.some(({ subagent }) => subagent.agentId === agentId);
+function hasDeferredLine({ uncalledLines }: OutputState, agentId: string): boolean {
+  return uncalledLines.some(({ subagent }) => subagent.agentId === agentId);
 }
 
 /** Records which call of a skill a subagent runs. */
@@ -101,9 +101,9 @@ export function recordFork(
   step: OutputStep,
   { agentId, call }: { readonly agentId: string; readonly call: ToolUse },
 ): void {
-  const { uncalled, kept, skills, forks } = step.state;
+  const { uncalledLines, kept, skills, forks } = step.state;
   // Where the model itself was told of no skills, lines of the subagent may list them.
-  const entries = [...kept.notes.skillListings, ...uncalled.map(({ entry }) => entry)];
+  const entries = [...kept.notes.skillListings, ...uncalledLines.map(({ entry }) => entry)];
   const description = skillDescription(entries, skillName(call));
   step.update({
     skills: skills.filter((each) => each !== call),

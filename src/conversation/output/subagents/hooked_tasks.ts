@@ -1,6 +1,6 @@
 import { endCall } from "../frames/task_ends.ts";
 import { startTask, type Task } from "../frames/tasks.ts";
-import { type FramesState, type HookedTask, knownCall, type OutputStep } from "../output_state.ts";
+import { type HookedTask, knownCall, type OutputState, type OutputStep } from "../output_state.ts";
 import { emitTasks } from "../emit_frames.ts";
 import { listOf } from "../../../chain.ts";
 import type { HookPayload } from "../../control/input.ts";
@@ -22,7 +22,7 @@ interface HookCall {
 export function receiveTaskHook(step: OutputStep, { event, payload, at }: HookCall): void {
   const task = hookedTask(event, payload, at);
   if (task === undefined) return;
-  step.update({ hooked: [...step.state.hooked, task] });
+  step.update({ hookedTasks: [...step.state.hookedTasks, task] });
   emitHookedTasks(step);
 }
 
@@ -56,10 +56,10 @@ const TASK_TOOLS = ["Agent", "Task", "Bash"];
 
 /** Emits what hooks have said of tasks whose calls have been emitted, and keeps the rest. */
 export function emitHookedTasks(step: OutputStep): void {
-  const { hooked } = step.state;
-  if (hooked.length === 0) return;
-  step.update({ hooked: [] });
-  for (const task of hooked) {
+  const { hookedTasks } = step.state;
+  if (hookedTasks.length === 0) return;
+  step.update({ hookedTasks: [] });
+  for (const task of hookedTasks) {
     if (task.kind === "begun") emitHookedStart(step, task);
     else emitHookedReturn(step, task);
   }
@@ -71,7 +71,7 @@ function emitHookedStart(step: OutputStep, task: HookedTask & { readonly kind: "
   if (step.state.allTasks.has(agentId)) return;
   const [call, ...others] = startableCalls(step.state, type);
   if (call === undefined) {
-    step.update({ hooked: [...step.state.hooked, task] });
+    step.update({ hookedTasks: [...step.state.hookedTasks, task] });
     return;
   }
   // The transcript of a skill's subagent tells what starts it.
@@ -97,7 +97,7 @@ function emitHookedReturn(
   // The last words of a subagent come before its end.
   const isEarly = isCompleted && step.state.tasks.get(agentId)?.spoken !== true;
   if (isEarly || knownCall(step.state, toolUseId) === undefined) {
-    step.update({ hooked: [...step.state.hooked, task] });
+    step.update({ hookedTasks: [...step.state.hookedTasks, task] });
     return;
   }
   emitTasks(step, (context) => endCall(step.state.tasks, task, context));
@@ -123,22 +123,24 @@ function keepHookedStarts(
   step: OutputStep,
   isKept: (task: HookedTask & { readonly kind: "begun" }) => boolean,
 ): void {
-  const { hooked } = step.state;
-  if (hooked.length === 0) return;
-  step.update({ hooked: hooked.filter((task) => task.kind !== "begun" || isKept(task)) });
+  const { hookedTasks } = step.state;
+  if (hookedTasks.length === 0) return;
+  step.update({ hookedTasks: hookedTasks.filter((task) => task.kind !== "begun" || isKept(task)) });
 }
 
 /** Forgets what hooks said of the return of calls: the results of the calls have been read, and say the same. */
 export function forgetHookedReturns(step: OutputStep, toolUseIds: readonly unknown[]): void {
-  const { hooked } = step.state;
-  if (hooked.length === 0) return;
+  const { hookedTasks } = step.state;
+  if (hookedTasks.length === 0) return;
   step.update({
-    hooked: hooked.filter((task) => task.kind === "begun" || !toolUseIds.includes(task.toolUseId)),
+    hookedTasks: hookedTasks.filter((task) =>
+      task.kind === "begun" || !toolUseIds.includes(task.toolUseId)
+    ),
   });
 }
 
 /** The calls that may have started a subagent of a type, and have no task yet. A skill's subagent may be of any type. */
-function startableCalls(state: FramesState, type: string): readonly ToolUse[] {
+function startableCalls(state: OutputState, type: string): readonly ToolUse[] {
   const { toolUses, agentCalls, allTasks } = state;
   const started = new Set([...allTasks.values()].map(({ toolUseId }) => toolUseId));
   const calls = [...toolUses.values(), ...agentCalls.values(), ...deferredCalls(state)];
@@ -151,10 +153,10 @@ function startableCalls(state: FramesState, type: string): readonly ToolUse[] {
 }
 
 /** Calls that have been read, and wait for the start of the subagent of a call before them. */
-function deferredCalls({ unbegun, own }: FramesState): readonly ToolUse[] {
-  return unbegun === undefined
+function deferredCalls({ unstartedCall, ownLines }: OutputState): readonly ToolUse[] {
+  return unstartedCall === undefined
     ? []
-    : listOf(own).flatMap((line) => line.type === "assistant" ? callsOf(line.message) : []);
+    : listOf(ownLines).flatMap((line) => line.type === "assistant" ? callsOf(line.message) : []);
 }
 
 /** What the call of a subagent says of its task. */

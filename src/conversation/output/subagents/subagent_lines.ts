@@ -19,7 +19,7 @@ import {
 } from "./forked_skills.ts";
 import { endCompleteAnswer } from "../live/live_answers.ts";
 import { endReturnedShellCalls, recordShellCalls } from "../live/shell_output.ts";
-import { type ForkedSkill, type FramesState, knownCall, type OutputStep } from "../output_state.ts";
+import { type ForkedSkill, knownCall, type OutputState, type OutputStep } from "../output_state.ts";
 import { chained } from "../../../chain.ts";
 import { emitAfterInit, emitTasks } from "../emit_frames.ts";
 import type { SubagentLine } from "../../control/input.ts";
@@ -67,7 +67,7 @@ export function emitSubagentLine(step: OutputStep, line: SubagentLine): void {
     return;
   }
   // After the result of a skill a single call of a skill may be open; and the line may have woken another subagent.
-  const isAwaited = step.state.uncalled.some(({ subagent: { agentId: id } }) =>
+  const isAwaited = step.state.uncalledLines.some(({ subagent: { agentId: id } }) =>
     id === agentId || step.state.tasks.has(id)
   );
   if (step.state.skills.length < openSkills || isAwaited) emitDeferredLines(step);
@@ -75,10 +75,10 @@ export function emitSubagentLine(step: OutputStep, line: SubagentLine): void {
 }
 
 function deferLine(step: OutputStep, line: SubagentLine): void {
-  step.update({ uncalled: [...step.state.uncalled, line] });
+  step.update({ uncalledLines: [...step.state.uncalledLines, line] });
 }
 
-function hasToWait(state: FramesState, { line, call }: CalledLine): boolean {
+function hasToWait(state: OutputState, { line, call }: CalledLine): boolean {
   const isUnknown = call === undefined && !state.allTasks.has(line.subagent.agentId);
   return isUnknown || state.version === undefined || isBeingWoken(state, line);
 }
@@ -87,7 +87,7 @@ function hasToWait(state: FramesState, { line, call }: CalledLine): boolean {
 function emitCalledLine(step: OutputStep, called: CalledLine): void {
   const { entry } = called.line;
   const background = emitSubagentStart(step, called);
-  if (!step.state.amid) endCompleteAnswer(step);
+  if (!step.state.isAmidAnswer) endCompleteAnswer(step);
   endReturnedShellCalls(step, entry);
   emitHookEnd(step, entry);
   emitSkillResult(step, entry);
@@ -132,7 +132,7 @@ function emitSubagentStart(step: OutputStep, called: CalledLine): boolean {
 
 /** Whether the turn goes on without the subagent: as its call says, or for a skill its meta file or the call's result. */
 function isInBackground(
-  { tasks }: FramesState,
+  { tasks }: OutputState,
   { line: { subagent }, call, fork }: CalledLine,
 ): boolean {
   if (fork === undefined) return calledSubagent(call).background;
@@ -197,7 +197,7 @@ function emitProgress(
 }
 
 /** Whether a line was written when the run was ending; so is one without a time. */
-function isWrittenAtEnd({ endingAt }: FramesState, entry: Entry): boolean {
+function isWrittenAtEnd({ endingAt }: OutputState, entry: Entry): boolean {
   if (endingAt === undefined) return false;
   const { timestamp } = entry.type === "other" ? entry.line : entry;
   return typeof timestamp !== "string" || !(Date.parse(timestamp) < endingAt);
@@ -207,12 +207,12 @@ function isWrittenAtEnd({ endingAt }: FramesState, entry: Entry): boolean {
 export function emitSkillResult(step: OutputStep, entry: Entry): void {
   const { forks } = step.state;
   recordSkillResult(step, entry);
-  const { uncalled } = step.state;
-  if (uncalled.length === 0) return;
+  const { uncalledLines } = step.state;
+  if (uncalledLines.length === 0) return;
   const isNamed = ({ subagent: { agentId } }: SubagentLine) =>
     step.state.forks.has(agentId) && !forks.has(agentId);
-  const named = uncalled.filter(isNamed);
-  step.update({ uncalled: uncalled.filter((line) => !isNamed(line)) });
+  const named = uncalledLines.filter(isNamed);
+  step.update({ uncalledLines: uncalledLines.filter((line) => !isNamed(line)) });
   for (const line of named) emitSubagentLine(step, line);
 }
 
@@ -221,12 +221,12 @@ export function emitSkillResult(step: OutputStep, entry: Entry): void {
  * session's own transcript, which may be read later than the line though it was written before.
  */
 function isBeingWoken(
-  state: FramesState,
+  state: OutputState,
   { subagent: { agentId }, entry }: SubagentLine,
 ): boolean {
-  const { tasks, allTasks, toolUses, uncalled } = state;
+  const { tasks, allTasks, toolUses, uncalledLines } = state;
   if (tasks.has(agentId) || !allTasks.has(agentId)) return false;
-  const isNext = uncalled.some(({ subagent }) => subagent.agentId === agentId) ||
+  const isNext = uncalledLines.some(({ subagent }) => subagent.agentId === agentId) ||
     (entry.type === "user" && isOfAgent(entry.origin));
   return isNext &&
     ([...toolUses.values()].some(({ name }) => name === "SendMessage") ||
@@ -234,8 +234,11 @@ function isBeingWoken(
 }
 
 /** Whether a line was written after all lines of the session's own transcript that were emitted in the turn. */
-function isAfterOwnLines({ kept: { entries }, rested }: FramesState, entry: Entry): boolean {
-  if (rested || entry.type === "other") return false;
+function isAfterOwnLines(
+  { kept: { entries }, isBetweenTurns }: OutputState,
+  entry: Entry,
+): boolean {
+  if (isBetweenTurns || entry.type === "other") return false;
   for (let line = entries; line !== undefined; line = line.before) {
     const { last } = line;
     if (last.type !== "other" && last.timestamp !== undefined) {
@@ -256,7 +259,7 @@ export function recordCalls(
   agentId?: string,
 ): void {
   const calls = callsOf(message).map((call) => agentId === undefined ? call : { ...call, agentId });
-  if (calls.length === 0 && step.state.uncalled.length === 0) return;
+  if (calls.length === 0 && step.state.uncalledLines.length === 0) return;
   const toolUses = new Map(step.state.toolUses);
   for (const call of calls) toolUses.set(call.id, call);
   step.update({ toolUses });
@@ -267,10 +270,10 @@ export function recordCalls(
 
 /** Emits the deferred lines of subagents, as far as their calls are known by now. */
 export function emitDeferredLines(step: OutputStep): void {
-  const { uncalled } = step.state;
-  if (uncalled.length === 0) return;
-  step.update({ uncalled: [] });
-  for (const line of uncalled) emitSubagentLine(step, line);
+  const { uncalledLines } = step.state;
+  if (uncalledLines.length === 0) return;
+  step.update({ uncalledLines: [] });
+  for (const line of uncalledLines) emitSubagentLine(step, line);
 }
 
 /** Forgets the calls whose results a line holds. Calls that started subagents are kept: these may go on. */

@@ -18,13 +18,13 @@ import { resultText } from "../../../claude/transcript/kept_entry.ts";
  * output.
  */
 export function emitTypedSkill(step: OutputStep, entry: Entry): void {
-  const { typed, prompt, taken } = step.state;
-  const text = typed === undefined ? commandOutput(entry) : undefined;
+  const { typedCommand, prompt, taken } = step.state;
+  const text = typedCommand === undefined ? commandOutput(entry) : undefined;
   const name = text === undefined ? undefined : skillIn(prompt);
   if (text === undefined || name === undefined || entry.type === "other") return;
   // A command may have several names: the one that was typed is printed.
   const command = commandName(slashWord(taken.at(-1)?.text ?? "")?.name ?? name);
-  step.update({ typed: { command, result: text.trim() } });
+  step.update({ typedCommand: { command, result: text.trim() } });
   emitWork(step, name);
   emitAfterInit(step, (context) => {
     if (entry.type === "user") return framesOfEntry(entry, context);
@@ -54,12 +54,12 @@ export function skillIn(prompt: UserEntry | undefined): string | undefined {
 
 /** Emits that the skill's subagent started and ended, before the `system/init` of the turn, and then its lines. */
 function emitWork(step: OutputStep, name: string): void {
-  const { uncalled, version } = step.state;
-  const [agentId] = typedSkills(uncalled);
-  const lines = uncalled.filter(({ subagent }) => subagent.agentId === agentId);
+  const { uncalledLines, version } = step.state;
+  const [agentId] = typedSkills(uncalledLines);
+  const lines = uncalledLines.filter(({ subagent }) => subagent.agentId === agentId);
   const [first] = lines;
   if (agentId === undefined || first === undefined) {
-    step.update({ uncalled: [] });
+    step.update({ uncalledLines: [] });
     return;
   }
   const last = lines.findLast(({ entry }) => entry.type === "assistant")?.entry;
@@ -85,6 +85,6 @@ function emitWork(step: OutputStep, name: string): void {
     recordFork(step, { agentId, call });
     emitDeferredLines(step);
   } else {
-    step.update({ uncalled: [] });
+    step.update({ uncalledLines: [] });
   }
 }

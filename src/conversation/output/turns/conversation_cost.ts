@@ -1,12 +1,12 @@
 import { mergedUsage, modelUsageOf, withoutNoise } from "../result/model_usage.ts";
 import { spawnedIn, type TurnTotals } from "../result/turn_totals.ts";
 import { describedModel } from "../emit_frames.ts";
-import type { FramesState } from "../output_state.ts";
+import type { OutputState } from "../output_state.ts";
 import { type Cost, costOfEntries, type Spent } from "../../../claude/transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
 import type { Message } from "../../control/message.ts";
-import type { ToldBefore } from "../output_options.ts";
+import type { EarlierOutput } from "../output_options.ts";
 
 /**
  * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has
@@ -26,9 +26,9 @@ export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined
 
 /** What is known of the cost of a conversation. */
 export type CostState =
-  & Pick<FramesState, "model" | "described" | "earlier" | "options">
+  & Pick<OutputState, "model" | "described" | "earlier" | "options">
   & {
-    readonly cost?: FramesState["cost"] | undefined;
+    readonly cost?: OutputState["cost"] | undefined;
   };
 
 /**
@@ -51,11 +51,11 @@ export function usageSoFar(
   const costUSD = before.totalUsd === 0
     ? cost.totalUsd
     : withoutNoise(cost.totalUsd - before.totalUsd);
-  return mergedUsage(usedBefore, { [wholeName(only, state)]: modelUsage(usage, costUSD) });
+  return mergedUsage(usedBefore, { [fullModelName(only, state)]: modelUsage(usage, costUSD) });
 }
 
 /** A model's name with the `[1m]` that the API does not say; SessionStart names none where a session goes on. */
-function wholeName(
+function fullModelName(
   name: string,
   state: Pick<CostState, "model" | "described" | "options">,
 ): string {
@@ -81,14 +81,14 @@ function countedBefore(
 }
 
 /** What a conversation has cost whose child has asked no model yet. */
-export function costBefore({ options: { before } }: Pick<FramesState, "options">): Cost {
+export function costBefore({ options: { before } }: Pick<OutputState, "options">): Cost {
   const { totalUsd = 0, apiDurationMs = 0, modelUsage = {} } = before ?? {};
   return { totalUsd, apiDurationMs, modelUsage, hasUnknownPrice: totalUsd > 0 ? false : undefined };
 }
 
 /** What a conversation has cost whose child has ended and told its own cost; it may count what was paid before it. */
 export function costAtEnd(
-  { options: { before } }: Pick<FramesState, "options">,
+  { options: { before } }: Pick<OutputState, "options">,
   cost: Cost | undefined,
 ): Cost | undefined {
   if (cost === undefined || before === undefined || cost.totalUsd >= before.totalUsd) return cost;
@@ -127,7 +127,7 @@ function modelUsage(usage: JsonObject, costUSD: number): JsonObject {
  * @param options.now milliseconds since the epoch
  */
 export function withUsage(
-  state: FramesState,
+  state: OutputState,
   { response, now }: { readonly response: JsonObject; readonly now: number },
 ): JsonObject {
   return { ...response, session: sessionUsage(state, now), behaviors: null };
@@ -138,7 +138,7 @@ export function withUsage(
  *
  * @param now milliseconds since the epoch
  */
-export function sessionUsage(state: FramesState, now: number): JsonObject {
+export function sessionUsage(state: OutputState, now: number): JsonObject {
   const { version = "unknown", limits } = state;
   const { spent, modelUsage = {}, startedAt } = usedSoFar(state);
   return {
@@ -164,7 +164,7 @@ export function sessionUsage(state: FramesState, now: number): JsonObject {
  * @param options.now milliseconds since the epoch
  */
 export function costNote(
-  state: FramesState,
+  state: OutputState,
   { sessionId, now }: { readonly sessionId: string; readonly now: number },
 ): JsonObject | undefined {
   const { spent, modelUsage, startedAt } = usedSoFar(state);
@@ -186,7 +186,7 @@ export function costNote(
 }
 
 /** What a conversation has spent, and what its models have used, where that is known. */
-function usedSoFar(state: FramesState) {
+function usedSoFar(state: OutputState) {
   const { options: { before, startedAt } } = state;
   const spent: Spent = state.cost ?? before ?? { totalUsd: 0, apiDurationMs: 0 };
   // What has cost nothing has used nothing.
@@ -198,7 +198,7 @@ function usedSoFar(state: FramesState) {
 
 /** The most that each model may answer, as far as requests tell: not where the user has set it, which `claude -p` leaves out. */
 export function outputLimits(
-  { options, kept }: FramesState,
+  { options, kept }: OutputState,
 ): ReadonlyMap<string, number> | undefined {
   return options.limitsOutput ? undefined : kept.notes.maxOutputTokens;
 }
@@ -208,8 +208,8 @@ export function outputLimits(
  *
  * @param untaken messages that it has not taken
  */
-export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBefore {
-  const { results, locals, described, commands, activity, options } = state;
+export function leftForNextChild(state: OutputState, untaken: readonly Message[]): EarlierOutput {
+  const { results, otherResults, described, commands, activity, options } = state;
   const { before, startedAt } = options;
   const { totalUsd = 0, apiDurationMs = 0, lines } = state.cost ?? before ?? {};
   const turns = sumOf(runTurns(state));
@@ -219,7 +219,7 @@ export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBef
   const modelUsage = totalUsd === 0 ? {} : usageSoFar({ ...state, cost }, turns);
   const queued = untaken.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
   return {
-    results: results + locals,
+    results: results + otherResults,
     ...cost,
     startedAt: before?.startedAt ?? startedAt,
     subagents: subagentsOf(state, turns),

@@ -5,7 +5,7 @@ import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { Outcome } from "../../../claude/wire/outcome.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "../result/verdict.ts";
-import type { FramesState } from "../output_state.ts";
+import type { OutputState } from "../output_state.ts";
 import type { DueEnd, DueTurns } from "./run_turns.ts";
 
 /**
@@ -13,14 +13,14 @@ import type { DueEnd, DueTurns } from "./run_turns.ts";
  *
  * @param options.cost what the conversation has cost by then
  */
-export function judgedTurn(
-  state: FramesState,
+export function judgeTurn(
+  state: OutputState,
   { end: { ending, at }, child, due, cost }: DueEnd & {
     readonly due: DueTurns;
     readonly cost: Cost | undefined;
   },
 ): Verdict {
-  const { reporting, options, taken, typed } = state;
+  const { reporting, options, taken, typedCommand } = state;
   const { turns, turn, run, message, version } = due;
   const { stop } = ending.kind === "answered" ? ending : {};
   const verdict = confirmed(
@@ -47,7 +47,7 @@ export function judgedTurn(
   if (
     isAnswered && maxBudgetUsd !== undefined && cost !== undefined && cost.totalUsd >= maxBudgetUsd
   ) return overspentVerdict(reporting);
-  const { command, result: text } = typed ?? {};
+  const { command, result: text } = typedCommand ?? {};
   return command !== undefined && text !== undefined && (isAnswered || ending.kind === "aborted")
     ? { ...verdict, outcome: { kind: "local", text, command } }
     : verdict;

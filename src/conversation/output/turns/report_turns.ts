@@ -23,8 +23,8 @@ import {
 } from "../result/verdict.ts";
 import { type ResultFacts, resultFrame, sentAt, timesToFirst } from "../result/result_frame.ts";
 import { withTurns } from "../result/turn_totals.ts";
-import type { FramesState, OutputStep, TurnEnd } from "../output_state.ts";
-import { firstTimes, forgetFirsts } from "../live/answer_state.ts";
+import type { OutputState, OutputStep, TurnEnd } from "../output_state.ts";
+import { firstAnswerTimes, forgetRequestsBefore } from "../live/answer_state.ts";
 import {
   type ChildEnd,
   type DueEnd,
@@ -34,7 +34,7 @@ import {
   safetyStopsOf,
   subagentsOf,
 } from "./run_turns.ts";
-import { judgedTurn } from "./judge_turn.ts";
+import { judgeTurn } from "./judge_turn.ts";
 import type { Exit } from "../../control/input.ts";
 import { newUuid } from "../emit_frames.ts";
 import { EXIT } from "../../../cli_error.ts";
@@ -54,7 +54,7 @@ interface KnownEnd extends DueEnd, SpentByEnd {
 export function reportTurns(step: OutputStep, end: TurnEnd, child?: ChildEnd): Report {
   const due = dueTurns(step.state, { end, child });
   const spent = spentByEnd(step.state, { end, child, due });
-  const verdict = judgedTurn(step.state, { end, child, due, cost: spent.cost });
+  const verdict = judgeTurn(step.state, { end, child, due, cost: spent.cost });
   const known: KnownEnd = { ...spent, end, child, due, verdict };
   const { earlier, result } = makeResults(step, known);
   const report = reportOf(step.state, { ...known, result });
@@ -76,7 +76,7 @@ interface SpentByEnd {
 }
 
 function spentByEnd(
-  before: FramesState,
+  before: OutputState,
   { end: { ending, cost = before.cost }, child, due: { sum } }: DueEnd & {
     readonly due: DueTurns;
   },
@@ -107,7 +107,7 @@ function makeResults(
       outcome: isInterrupted(turn) ? stoppedOutcome(turn, verdict) : { kind: "answered" },
       turn,
       safetyStops: safetyStopsOf(state, withTurns(past, soFar)),
-      index: state.results + offset + state.locals,
+      index: state.results + offset + state.otherResults,
       permissionDenials: permissionDenialsOf(turn, state.decisions),
       sinceLast: sinceLast(state, { ...known, index: printed + offset }),
     });
@@ -128,7 +128,7 @@ function stoppedOutcome(turn: Turn, { outcome }: Verdict): Outcome {
 
 /** What the results of all turns tell that an end is of. */
 function sharedFacts(
-  state: FramesState,
+  state: OutputState,
   { cost, due: { sum, version = UNKNOWN }, end: { ending } }: KnownEnd,
 ) {
   const { unfinished = [] } = ending.kind === "answered" ? ending : {};
@@ -158,7 +158,7 @@ const LASTED: readonly Outcome["kind"][] = [
 
 /** What the result of the last turn tells, or of a message that has none. */
 function lastFacts(
-  state: FramesState,
+  state: OutputState,
   known: KnownEnd,
 ): Omit<ResultFacts, "uuid" | keyof ReturnType<typeof sharedFacts>> {
   const { due: { run: { past }, turns, turn }, verdict, end: { ending, at } } = known;
@@ -166,16 +166,16 @@ function lastFacts(
   const { startedAt } = state.options;
   const announced = announcedIn(known);
   const promptAt = Date.parse(turn?.prompt?.timestamp ?? "");
-  const times = state.heard === undefined
+  const times = state.observed === undefined
     ? state.exact?.times
-    : firstTimes(state.heard, promptAt - startedAt);
+    : firstAnswerTimes(state.observed, promptAt - startedAt);
   const place = turns.length > 0 ? past.count + turns.length - 1 : state.results;
   const isLasting = LASTED.includes(outcome.kind) || ending.kind === "settled";
   return {
     outcome,
     // What a command does is no turn.
     turn: outcome.kind === "local" ? undefined : turn,
-    index: Math.max(0, place + state.locals),
+    index: Math.max(0, place + state.otherResults),
     permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, state.decisions),
     ...(announced === undefined ? {} : { lastAssistantMessage: announced }),
     ...(isForeign === undefined ? {} : { isForeign }),
@@ -199,19 +199,19 @@ function announcedIn({ end: { ending } }: DueEnd): string | undefined {
  * `claude -p` do: the first of them tells all of it.
  */
 function sinceLast(
-  state: FramesState,
+  state: OutputState,
   { index, end: { ending }, child, cost, usage, due: { run: { printed } } }: KnownEnd & {
     readonly index: number;
   },
 ): ResultFacts["sinceLast"] {
   if (ending.kind === "settled" || index > printed) return "nothing";
   if (usage === undefined && (child === undefined || state.results > 0)) return undefined;
-  return state.results === 0 ? usageBefore({ ...state, cost }) : state.usageTold;
+  return state.results === 0 ? usageBefore({ ...state, cost }) : state.reportedUsage;
 }
 
 /** What is left of limits after a turn, as far as it is known; what a turn has cost is told beside it alone. */
 function limitsAfter(
-  { limits, paidBefore }: FramesState,
+  { limits, paidBefore }: OutputState,
   { cost, verdict: { failure } }: KnownEnd,
 ): ClaudeLimits | undefined {
   const { resetsAt } = failure ?? {};
@@ -234,10 +234,10 @@ function limitsAfter(
  * what has run in the background since the last one, has none, unless it was to go on by itself.
  */
 function needsNoResult(
-  { options, heardOut, wakeupAt, results }: FramesState,
+  { options, inputClosed, wakeupAt, results }: OutputState,
   { end: { ending }, verdict: { outcome }, due: { run: { printed }, turns, ...due } }: KnownEnd,
 ): boolean {
-  const isAwaited = heardOut === true && wakeupAt !== undefined;
+  const isAwaited = inputClosed === true && wakeupAt !== undefined;
   const isUnasked = options.conversation === true && due.message === undefined && !isAwaited &&
     (ending.kind === "interrupted" ||
       (ending.kind === "answered" && due.isUnwritten && results > 0));
@@ -251,16 +251,16 @@ function recordReported(
     readonly isReported: boolean;
   },
 ): void {
-  const { streamed, exact, heard, locals, usageTold, paidBefore } = step.state;
+  const { streamed, exact, observed, otherResults, reportedUsage, paidBefore } = step.state;
   if (turns.length > run.printed) {
     step.update({ results: run.past.count + turns.length });
     forgetReported(step, run);
-  } else step.update({ locals: locals + (isReported ? 0 : 1) });
+  } else step.update({ otherResults: otherResults + (isReported ? 0 : 1) });
   step.update({
-    usageTold: ending.kind === "settled" ? usageTold : usage,
+    reportedUsage: ending.kind === "settled" ? reportedUsage : usage,
     ...(streamed === undefined ? {} : { streamed: [] }),
     ...(exact === undefined ? {} : { exact: { ...exact, times: undefined } }),
-    ...(heard === undefined ? {} : { heard: forgetFirsts(heard, at) }),
+    ...(observed === undefined ? {} : { observed: forgetRequestsBefore(observed, at) }),
     taken: [],
     joined: [],
     endedAt: at,
@@ -270,7 +270,7 @@ function recordReported(
 
 /** What became of the last turn, for whoever waits for that. */
 function reportOf(
-  state: FramesState,
+  state: OutputState,
   known: KnownEnd & { readonly result: ResultFrame },
 ): Report {
   const { result, end: { tickets = [] }, due: { turn }, verdict, cost, child } = known;

@@ -7,7 +7,7 @@ import {
   type TurnTotals,
   withTurns,
 } from "../result/turn_totals.ts";
-import { type FramesState, knownCall, type OutputStep, type TurnEnd } from "../output_state.ts";
+import { knownCall, type OutputState, type OutputStep, type TurnEnd } from "../output_state.ts";
 import type { ChildRemains, Exit } from "../../control/input.ts";
 import type { Message } from "../../control/message.ts";
 import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";
@@ -24,10 +24,10 @@ export interface RunTurns {
 }
 
 /** The turns of the run so far; what calls that succeeded were given is not known any more. */
-export function runTurns(state: FramesState): RunTurns {
-  const { kept: { entries, past }, begins, failed, results } = state;
+export function runTurns(state: OutputState): RunTurns {
+  const { kept: { entries, past }, turnPrompts, failed, results } = state;
   const calls = new Map(listOf(failed).map((call) => [call.id, call]));
-  const recent = turnsOf(listOf(entries), { begins }).map((turn) => ({
+  const recent = turnsOf(listOf(entries), { begins: turnPrompts }).map((turn) => ({
     ...turn,
     toolUses: turn.toolUses.map((use) => calls.get(use.id) ?? knownCall(state, use.id) ?? use),
   }));
@@ -46,7 +46,7 @@ export function sumOf({ past, recent }: RunTurns): TurnTotals {
  * @param run the turns before those results
  */
 export function forgetReported(step: OutputStep, { past, recent }: RunTurns): void {
-  const { kept, begins, failed, results } = step.state;
+  const { kept, turnPrompts, failed, results } = step.state;
   const over = results - past.count - 1;
   if (over <= 0) return;
   const left = recent.slice(over);
@@ -62,19 +62,19 @@ export function forgetReported(step: OutputStep, { past, recent }: RunTurns): vo
       past: withTurns(past, recent.slice(0, over)),
       gone: gone.reduce((all, id) => all.with(id, true), kept.gone),
     },
-    begins: new Set([...begins].filter((id) => ids.has(id))),
+    turnPrompts: new Set([...turnPrompts].filter((id) => ids.has(id))),
     failed: chainOf(listOf(failed).filter(({ id }) => calls.has(id))),
   });
 }
 
 /** How often safeguards have stopped an answer, in turns and in those of children before this one. */
-export function safetyStopsOf({ options: { before } }: FramesState, turns: TurnTotals): number {
+export function safetyStopsOf({ options: { before } }: OutputState, turns: TurnTotals): number {
   return (before?.safetyStops ?? 0) + turns.refusals;
 }
 
 /** Counts of the subagents of turns, and of those that children before this one had. */
 export function subagentsOf(
-  { subagentsBefore: before, taskEnds: ends }: FramesState,
+  { subagentsBefore: before, taskEnds: ends }: OutputState,
   turns: TurnTotals,
   { stopped = 0 }: { readonly stopped?: number } = {},
 ): SubagentStats {
@@ -116,7 +116,7 @@ export interface DueTurns {
 }
 
 /** Says which turns an end is of. */
-export function dueTurns(state: FramesState, { end: { ending }, child }: DueEnd): DueTurns {
+export function dueTurns(state: OutputState, { end: { ending }, child }: DueEnd): DueTurns {
   const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
   const run = runTurns(state);
   const own = HALTS.includes(ending.kind) ? untilHalted(run) : run.recent;

@@ -7,9 +7,9 @@ import {
 } from "../messages.ts";
 import { describedModel, emitInit, emitSystemFrame, newUuid, startTurn } from "../emit_frames.ts";
 import {
-  type FramesState,
+  type OutputState,
   type OutputStep,
-  startFrames,
+  startOutput,
   type TurnEnd,
   type TurnStop,
 } from "../output_state.ts";
@@ -30,7 +30,7 @@ import {
   sumOf,
 } from "./run_turns.ts";
 import type { Report, ReportOptions } from "../result/verdict.ts";
-import type { FramesOptions } from "../output_options.ts";
+import type { OutputOptions } from "../output_options.ts";
 import { emitCommands, emitTitle } from "../session_changes.ts";
 import { Step } from "../../step.ts";
 import type { HookPayload } from "../../control/input.ts";
@@ -59,18 +59,18 @@ export function emitTurnResult(step: OutputStep, end: TurnEnd): void {
 function emitReported(step: OutputStep, end: TurnEnd): void {
   const { results, options } = step.state;
   const report = reportTurns(step, end);
-  const { stops, reports, toldAhead } = step.state;
+  const { stopHooks, reports, lateTurns } = step.state;
   const { unwritten, at, ending } = end;
   step.update({
-    typed: undefined,
-    rested: true,
+    typedCommand: undefined,
+    isBetweenTurns: true,
     // No line ends a stopped turn, not even if its Stop hook named tasks in the background.
-    stops: ending.kind === "aborted" ? [] : stops,
+    stopHooks: ending.kind === "aborted" ? [] : stopHooks,
     reports: [...reports, report],
   });
   if (unwritten === undefined || step.state.results !== results) return;
   const turn = { messages: unwritten, at: options.startedAt + at, counted: false };
-  step.update({ toldAhead: [...toldAhead, turn] });
+  step.update({ lateTurns: [...lateTurns, turn] });
 }
 
 /** Emits that the child has taken messages whose lines have not been read, and the beginning of their turn. */
@@ -190,7 +190,7 @@ function emitReset(
     kept: noLines(earlier),
     subagentsBefore: undefined,
     cost,
-    usageTold: {},
+    reportedUsage: {},
     paidBefore: 0,
   });
 }
@@ -232,7 +232,7 @@ function emitWords(
 
 /** Returns the fields of a command's frame. The headless helper does not know what the conversation has used. */
 function commandFields(
-  state: FramesState,
+  state: OutputState,
   { carried: { fields = {} }, timestamp }: {
     readonly carried: NonNullable<LocalAnswer["carried"]>;
     readonly timestamp: string;
@@ -252,12 +252,12 @@ function commandFields(
 export function answerFrames(
   message: SettledMessage,
   { frames, report, described }: {
-    readonly frames: FramesOptions;
+    readonly frames: OutputOptions;
     readonly report: ReportOptions;
     readonly described?: JsonObject | undefined;
   },
 ): { readonly frames: readonly Frame[]; readonly report: Report } {
-  const step: OutputStep = new Step<FramesState, Frame>(startFrames(frames, report));
+  const step: OutputStep = new Step<OutputState, Frame>(startOutput(frames, report));
   if (described !== undefined) step.update({ described });
   step.capture(() => receiveMessage(step, message));
   emitTurnResult(step, { ending: { kind: "settled", message }, at: 0 });
@@ -276,18 +276,18 @@ export function recordStop(
   { payload, ranAt }: { readonly payload: HookPayload; readonly ranAt: number | undefined },
 ): void {
   const tasks = backgroundTasksOf(payload);
-  const result = tasks.length === 0 ? "last" : isShellsOnly(tasks) ? "printable" : "held";
-  step.update({ stops: [...step.state.stops, { at: ranAt, result }] });
+  const result = tasks.length === 0 ? "last" : isShellsOnly(tasks) ? "printable" : "deferred";
+  step.update({ stopHooks: [...step.state.stopHooks, { at: ranAt, result }] });
 }
 
 /** Returns the last Stop hook of the turn that a line ends, and those of later turns, which may be received before the line. */
 function stopBefore(
-  { stops }: FramesState,
+  { stopHooks }: OutputState,
   { timestamp = "" }: SystemEntry,
 ): { readonly stop: TurnStop | undefined; readonly later: readonly TurnStop[] } {
   const over = Date.parse(timestamp);
   const isLater = ({ at }: TurnStop) => at !== undefined && at > over;
-  return { stop: stops.findLast((each) => !isLater(each)), later: stops.filter(isLater) };
+  return { stop: stopHooks.findLast((each) => !isLater(each)), later: stopHooks.filter(isLater) };
 }
 
 /**
@@ -297,47 +297,48 @@ function stopBefore(
  */
 export function endTurn(step: OutputStep, entry: SystemEntry): void {
   const { stop, later } = stopBefore(step.state, entry);
-  step.update({ stops: later });
+  step.update({ stopHooks: later });
   const isPrintable = stop?.result === "printable" ||
-    (stop?.result === "held" && mayReceiveMore(step.state));
+    (stop?.result === "deferred" && mayReceiveMore(step.state));
   if (!isPrintable) return;
   // The Stop before a hook that has halted the turn was blocked, and is not its end.
   const run = runTurns(step.state);
   if (run.recent.at(-1)?.halted === "other") return;
   const { at } = stop;
   if (at === undefined || isCostSettled(step.state, at)) emitEarlyResults(step);
-  else step.update({ unpriced: { at, turns: sumOf(run).count } });
+  else step.update({ awaitingCost: { at, turns: sumOf(run).count } });
 }
 
 /** Whether the caller may send more, or has sent what the child has not taken yet. */
-function mayReceiveMore({ options, heardOut, awaited }: FramesState): boolean {
-  return options.conversation === true && !(heardOut && awaited.length === 0);
+function mayReceiveMore({ options, inputClosed, awaited }: OutputState): boolean {
+  return options.conversation === true && !(inputClosed && awaited.length === 0);
 }
 
 /** True once the status line has run after a turn ended, which reports its cost, or if none is to be waited for. */
 export function isCostSettled(
-  { options: { conversation }, cost, pricedAt }: FramesState,
+  { options: { conversation }, cost, costReportedAt }: OutputState,
   at: number,
 ): boolean {
-  return conversation === true || cost === undefined || (pricedAt !== undefined && pricedAt >= at);
+  return conversation === true || cost === undefined ||
+    (costReportedAt !== undefined && costReportedAt >= at);
 }
 
 /** Emits the results of the turns that have ended, while the run goes on. */
 export function emitEarlyResults(step: OutputStep): void {
-  const { unpriced, version } = step.state;
-  step.update({ unpriced: undefined });
+  const { awaitingCost, version } = step.state;
+  step.update({ awaitingCost: undefined });
   if (version === undefined) return;
   completeMessages(step, {}, () => {
     const run = runTurns(step.state);
-    const turns = run.recent.slice(0, unpriced && unpriced.turns - run.past.count);
-    const results = earlyResults(step, { version, run, turns, unpriced });
+    const turns = run.recent.slice(0, awaitingCost && awaitingCost.turns - run.past.count);
+    const results = earlyResults(step, { version, run, turns, awaitingCost });
     const { results: printed, options } = step.state;
     step.update({
       results: printed + results.length,
-      usageTold: undefined,
+      reportedUsage: undefined,
       taken: [],
       joined: [],
-      rested: options.conversation === true,
+      isBetweenTurns: options.conversation === true,
     });
     forgetReported(step, run);
     step.emit(...results);
@@ -346,18 +347,18 @@ export function emitEarlyResults(step: OutputStep): void {
 
 function earlyResults(
   step: OutputStep,
-  { version, run: { past, printed }, turns, unpriced }: {
+  { version, run: { past, printed }, turns, awaitingCost }: {
     readonly version: string;
     readonly run: RunTurns;
     readonly turns: readonly Turn[];
-    readonly unpriced: FramesState["unpriced"];
+    readonly awaitingCost: OutputState["awaitingCost"];
   },
 ): readonly ResultFrame[] {
   const { state } = step;
   const { options, taken, joined, fastMode, decisions } = state;
   const cost = costSoFar(state, withTurns(past, turns));
   // The status line has not run since: the next result has the rest, and how it is shared among models.
-  const isLate = unpriced !== undefined && !isCostSettled(state, unpriced.at);
+  const isLate = awaitingCost !== undefined && !isCostSettled(state, awaitingCost.at);
   return turns.slice(printed).map((turn, index) => {
     const soFar = withTurns(past, turns.slice(0, printed + index + 1));
     return resultFrame({
@@ -366,7 +367,7 @@ function earlyResults(
       uuid: newUuid(step),
       outcome: { kind: "answered" },
       turn,
-      index: state.results + state.locals + index,
+      index: state.results + state.otherResults + index,
       cost: isLate && cost !== undefined ? { ...cost, modelUsage: {} } : cost,
       messages: taken,
       joined,

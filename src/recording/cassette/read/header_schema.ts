@@ -2,7 +2,7 @@ import { z } from "zod/mini";
 import { factsSchema } from "../../../claude/versions/facts_schema.ts";
 import type { CastHeader } from "../cassette_format.ts";
 import type { ConversationOptions } from "../../../conversation/output/conversation.ts";
-import type { FramesOptions, ToldBefore } from "../../../conversation/output/output_options.ts";
+import type { EarlierOutput, OutputOptions } from "../../../conversation/output/output_options.ts";
 import type { ReportOptions } from "../../../conversation/output/result/verdict.ts";
 import type { SubagentStats } from "../../../conversation/output/result/turn_totals.ts";
 import type { CallerOptions } from "../../../conversation/protocol/caller_options.ts";
@@ -148,7 +148,7 @@ const frames = z.object(
           commands: z.exactOptional(z.array(z.unknown())),
           queued: z.exactOptional(z.array(z.string())),
           activity: z.exactOptional(z.enum(["running", "requires_action", "idle"])),
-        } satisfies Fields<ToldBefore>,
+        } satisfies Fields<EarlierOutput>,
       ),
     ),
     faultyServers: z.exactOptional(z.array(z.record(z.string(), z.unknown()))),
@@ -182,7 +182,7 @@ const frames = z.object(
     ),
     activity: z.exactOptional(z.literal([true, "shown"])),
     betas: z.exactOptional(z.array(z.string())),
-  } satisfies Fields<FramesOptions>,
+  } satisfies Fields<OutputOptions>,
 );
 
 const report = z.object(

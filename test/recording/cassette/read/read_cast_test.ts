@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { Cast, CastEvent } from "../../../../src/recording/cassette/cassette_format.ts";
-import type { FramesOptions } from "../../../../src/conversation/output/output_options.ts";
+import type { OutputOptions } from "../../../../src/conversation/output/output_options.ts";
 import { forEachObject } from "../../../../src/claude/versions/profile_index.ts";
 import {
   NO_SUBAGENTS,
@@ -118,7 +118,7 @@ const SESSION: Required<SessionOptions> = {
   otherStopHooks: true,
   keptAtEnd: true,
 };
-const FRAMES: Required<FramesOptions> = {
+const FRAMES: Required<OutputOptions> = {
   home: "/home/me",
   conversation: true,
   version: "2.1.330",
