@@ -9,14 +9,14 @@ import type { OutputOptions } from "./output_options.ts";
 import type { OutputState, OutputStep } from "./output_state.ts";
 import { Step } from "../step.ts";
 
-/** What a conversation is told before it begins. */
+/** The options of the control, the output and the report. */
 export interface ConversationOptions {
   readonly session: SessionOptions;
   readonly frames: OutputOptions;
   readonly report: ReportOptions;
 }
 
-/** Everything that has to be remembered between two inputs. */
+/** The state of a conversation between two inputs. */
 export interface ConversationState {
   readonly options: ConversationOptions;
   readonly lines: OwnLines;
@@ -24,29 +24,29 @@ export interface ConversationState {
   readonly frames: OutputState;
   /** Frames of messages that are printed once `initialize` is answered. */
   readonly deferredFrames?: readonly Frame[];
-  /** When the child was told to go. */
+  /** When the child was told to end. */
   readonly endingAt?: number;
-  /** Whether it was killed because it did not. */
+  /** Whether it was killed because it did not end. */
   readonly isForced?: true;
-  /** The child's end, as it was heard. */
+  /** The child's end. */
   readonly exit?: Extract<Input, { readonly type: "exit" }>;
-  /** How the last turn has ended, where the session takes what is written of it for whole. */
+  /** How the last turn has ended, once the control takes its lines for complete. */
   readonly whole?: Ending | undefined;
 }
 
-/** Whatever a conversation does. */
+/** What a conversation wants done. */
 export type ConversationEffect =
-  | SessionDeed
-  /** Print a frame, in the format that was asked for. */
+  | ControlEffect
+  /** Print a frame, in the output format of the run. */
   | { readonly type: "frame"; readonly frame: Frame }
-  /** What became of a turn that the child outlived, after its last frame. */
+  /** The report of a turn that the child outlived, after its last frame. */
   | { readonly type: "report"; readonly report: Report }
   | WholeEffect
   | EndEffect;
 
 /**
- * Nothing is to come but the child's end, of which `effectsAtEnd()` returns what would be said: whoever waits for nothing else
- * need not wait for that.
+ * Only the child's exit is outstanding. `effectsAtEnd()` returns what it will lead to, so that a caller need not wait for
+ * it.
  */
 export interface WholeEffect {
   readonly type: "whole";
@@ -56,8 +56,8 @@ export interface WholeEffect {
   readonly at: number;
 }
 
-/** What the session decides, but for what is to be said because of it. */
-type SessionDeed = Exclude<
+/** The effects of the control that are passed on as they are; the others lead to frames. */
+type ControlEffect = Exclude<
   SessionEffect,
   {
     readonly type:
@@ -78,21 +78,21 @@ type SessionDeed = Exclude<
   }
 >;
 
-/** The end, as the session decides it. */
+/** The end, as the control decides it. */
 export type SessionEnd = Extract<SessionEffect, { readonly type: "end" }>;
 
-/** Nothing more will happen. */
+/** The end of the run: no effect follows. */
 export interface EndEffect extends SessionEnd {
-  /** What is said last: it is printed once whoever looks on has gone. */
+  /** The last frames. They are printed once nothing else draws on the terminal. */
   readonly frames: readonly Frame[];
-  /** What became of the last turn, after those; absent where all of them have been told. */
+  /** The report of the last turn, after the frames; absent where every turn has been reported. */
   readonly report?: Report;
 }
 
-/** An effect, or a part of the last one. */
+/** An effect, or a part of the end. */
 export type EffectPart = Exclude<ConversationEffect, EndEffect> | SessionEnd;
 
-/** An effect as what it consists of: an end is what is said at it, what became of the last turn, and then the end. */
+/** Returns the parts of an effect: an end consists of its frames, the report of the last turn, and the end itself. */
 export function partsOf(effect: ConversationEffect): readonly EffectPart[] {
   if (effect.type !== "end") return [effect];
   const { frames, report, ...end } = effect;

@@ -5,7 +5,7 @@ import type { Homes } from "../../claude/transcript/moved_lines.ts";
 import type { FastModeAsked } from "./frames/init_frame.ts";
 import type { SubagentStats } from "./result/turn_totals.ts";
 
-/** What is known of a run before its child has said anything. */
+/** What is known of a run before its child has written anything. */
 export interface OutputOptions {
   /** Whether the caller may send further messages after the first. */
   readonly conversation?: true;
@@ -25,13 +25,13 @@ export interface OutputOptions {
   /** Where the user's automatic memory of this project is; absent where there is none. */
   readonly memoryPath?: string;
   readonly servedByAnthropic: boolean;
-  /** Whether the user has set how much a model may answer, which requests tell then in the place of its own limit. */
+  /** Whether the user has set how long an answer may be: then requests have this limit, and not the model's. */
   readonly limitsOutput?: true;
   /** The headers that the user has added to requests; absent for none. */
   readonly betas?: readonly string[];
-  /** Whether a tool decides on permissions: then `claude -p` does not tell what rules deny. */
+  /** Whether a tool decides on permissions: then `claude -p` does not print what rules deny. */
   readonly denialsUntold?: true;
-  /** A UUID of which the ids of frames are made. */
+  /** A UUID from which the ids of frames are made. */
   readonly seed: string;
   /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
@@ -43,37 +43,37 @@ export interface OutputOptions {
     /** Whether it could not be reached when it was set. */
     readonly unreached?: true;
   }[];
-  /** Those that Claude Code leaves out, and why; absent for none. */
+  /** The MCP servers that Claude Code leaves out, and why; absent for none. */
   readonly faultyServers?: readonly JsonObject[];
-  /** Whether it is told what the session is at; `shown` where not only an Agent SDK is told, but its user. */
+  /** Whether the state of the session is printed; `shown` where it is also for the user of the Agent SDK. */
   readonly activity?: true | "shown";
-  /** What was told and paid before, by another child of the same conversation. */
+  /** What earlier children of the same conversation have printed and cost. */
   readonly before?: EarlierOutput;
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
-  /** The user's transcript of the session, whose new lines are told; absent for none. */
+  /** The user's transcript of the session, whose new lines are mirrored in frames; absent for none. */
   readonly mirrorPath?: string;
-  /** Whether hooks may run before calls: what they call begins when they say so. */
+  /** Whether hooks may run before calls: then a call begins when its hooks have ended. */
   readonly callHooks?: true;
-  /** Whether nobody reads what subagents write: nothing waits for it. */
+  /** Whether the transcripts of subagents are not read: then nothing waits for their lines. */
   readonly subagentsUnread?: true;
-  /** Whether what subagents say is told, whose end the turn waits for. */
+  /** Whether the text of subagents is printed for whose end the turn waits. */
   readonly subagentText?: true;
-  /** Where what the child writes is, and where it goes; absent where it stays. */
+  /** The folder that the child writes to, and the folder where its files go; absent where they stay. */
   readonly homes?: Homes;
-  /** What is asked of fast mode. */
+  /** How fast mode was asked for. */
   readonly fastMode?: FastModeAsked;
   /** The title that the session is to have; absent for the one that it has. */
   readonly title?: string;
-  /** Whether commands are carried out in Claude Code's own sandbox. */
+  /** Whether commands run in Claude Code's own sandbox. */
   readonly sandboxed?: true;
-  /** Whether the ends of hooks are told, other than those of SessionStart hooks, which always are. */
+  /** Whether the ends of all hooks are printed; those of SessionStart hooks always are. */
   readonly hookEvents?: true;
-  /** The model, where it is known to be another one than the lines of a resumed session name. */
+  /** The model, where it is another one than the lines of a resumed session name. */
   readonly model?: string;
-  /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
+  /** Whether answers are printed as they are written: as hooks report them, or exactly as the API streams them. */
   readonly partial?: true | "exact";
-  /** Whether the API's stream is heard though answers are not told by it. */
+  /** Whether the API's stream is observed though answers are not printed from it. */
   readonly heard?: true;
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: "joined" | "split";
@@ -81,25 +81,25 @@ export interface OutputOptions {
   readonly output?: true | "initialized";
 }
 
-/** Whether a session works, waits for an answer of the caller's, or for its next message. */
+/** Whether a session works, waits for a decision of the caller, or for its next message. */
 export type Activity = "running" | "requires_action" | "idle";
 
-/** How many results a conversation has told, what it has cost, and which subagents it has had. */
+/** What earlier children of a conversation have printed and cost, and the subagents that they had. */
 export interface EarlierOutput extends Spent {
   readonly results: number;
   /** When its first child was started, in milliseconds since the epoch; absent where that is not known. */
   readonly startedAt?: number;
   readonly subagents?: SubagentStats;
-  /** How often safeguards have stopped an answer; absent for never. */
+  /** How many answers were stopped by safeguards; absent for none. */
   readonly safetyStops?: number;
-  /** What each model has used of it; absent where that is not known. */
+  /** The usage of each model; absent where it is not known. */
   readonly modelUsage?: Cost["modelUsage"];
-  /** What a headless Claude Code has said of the session. */
+  /** The `system/init` of the headless helper. */
   readonly described?: JsonObject;
-  /** The commands that there are, as the caller was told them last. */
+  /** The commands that the caller knows. */
   readonly commands?: readonly unknown[];
-  /** Ids of the messages that it has not taken: whoever sent them has heard that they wait. */
+  /** Ids of messages that no child has taken: the caller knows that they are queued. */
   readonly queued?: readonly string[];
-  /** What the session is at, as it has been told. */
+  /** The last printed state of the session. */
   readonly activity?: Activity;
 }

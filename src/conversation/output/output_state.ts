@@ -26,7 +26,7 @@ import type { Step } from "../step.ts";
 import type { Task, Tasks } from "./frames/tasks.ts";
 import type { CallEnd } from "./frames/task_ends.ts";
 
-/** Everything that has to be remembered to say what comes next, each of something else. */
+/** The state of the output between two inputs, by subject. */
 export interface OutputState
   extends
     SessionFields,
@@ -41,7 +41,7 @@ export interface OutputState
     AnswerFields {
   readonly options: OutputOptions;
   readonly reporting: ReportOptions;
-  /** How many ids have been made of the seed. */
+  /** How many ids of frames have been made from the seed. */
   readonly ids: number;
 }
 
@@ -51,7 +51,7 @@ export type OutputStep = Step<OutputState, Frame>;
 /** No frame has named the messages of the turn. */
 export const NOT_NAMED: OutputState["named"] = new Set();
 
-/** Nothing has been said yet. */
+/** Returns the state before the first input. */
 export function startOutput(options: OutputOptions, reporting: ReportOptions): OutputState {
   return {
     options,
@@ -121,164 +121,164 @@ export function startOutput(options: OutputOptions, reporting: ReportOptions): O
   };
 }
 
-/** Whether the first turn of the child has begun: before it, others may have been told that needed no child. */
+/** Whether the first turn of the child has begun. Turns that needed no child may have been emitted before it. */
 export function isUnderWay({ hasInit, isBetweenTurns, prompt }: OutputState): boolean {
   return hasInit && !(isBetweenTurns && prompt === undefined);
 }
 
-/** Whether there are lines that have not been told. */
+/** Whether there are lines that have been read, and whose frames have not been emitted. */
 export function hasPendingLines({ ownLines, subagentLines }: OutputState): boolean {
   return ownLines !== undefined || subagentLines !== undefined;
 }
 
-/** A call that has not returned, or has started a subagent. */
+/** Returns a call that has not returned, or that has started a subagent. */
 export function knownCall({ toolUses, agentCalls }: OutputState, id: string): ToolUse | undefined {
   return toolUses.get(id) ?? agentCalls.get(id);
 }
 
-/** What is remembered of shells. */
+/** The shells of the tool Bash. */
 interface ShellFields {
   /** Calls of shells that are waited for, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
-  /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
+  /** Calls whose output is printed while they run, by their ids, and the observed shells, by theirs. */
   readonly shellCalls: ReadonlyMap<string, ShellCall>;
   readonly seenShells: ReadonlyMap<string, SeenShell>;
-  /** What is to be done about shells since it was asked for last. */
+  /** Orders about shells that have not been handed out as effects. */
   readonly shellOrders: readonly ShellOrder[];
 }
 
-/** What is remembered of the messages of the caller. */
+/** The messages of the caller. */
 interface MessageFields {
-  /** Whether the caller says no more. */
+  /** Whether the caller sends no more. */
   readonly inputClosed?: true;
   /** The ids that the caller gave prompts, by those that they have in the transcript. */
   readonly givenIds: GrowingMap<string, string>;
-  /** Messages that the child is not known to have taken, and those of the turn. */
+  /** Messages that the child is not known to have taken, and the messages of the turn. */
   readonly awaited: readonly Message[];
   readonly taken: readonly Message[];
-  /** Those of them that have become a part of the turn when it had begun. */
+  /** Messages of the turn that joined it after it had begun. */
   readonly joined: readonly Message[];
-  /** Which kinds of frames have named the messages that the turn answers: the first of each does. */
+  /** The types of frames that have named the messages of the turn: the first frame of each type does. */
   readonly named: ReadonlySet<Frame["type"]>;
 }
 
-/** What is remembered of answers that are being written, and of requests for them. */
+/** Answers that are being written, and the requests for them. */
 interface AnswerFields {
-  /** What has been told of answers that are being written, if that is wanted, in the one way or the other. */
+  /** What has been emitted of answers, from hooks or from the API's stream; absent where partial messages are not wanted. */
   readonly partial?: PartialState;
   readonly exact?: ExactState;
-  /** What is known of it where answers are not told by it. */
+  /** The observed requests; absent where the API's stream is not observed, or is emitted. */
   readonly observed?: ObservedRequests;
-  /** The ids that `message_start` told since the last result; absent where nobody wants answers live. */
+  /** The ids in `message_start` events since the last result; absent where partial messages are not wanted. */
   readonly streamed?: readonly string[];
-  /** Whether it has been said that the model is asked; absent where nobody wants to hear of it. */
+  /** Whether the status `requesting` has been emitted; absent where partial messages are not wanted. */
   readonly requested?: boolean;
-  /** The last request that has failed, until it is known whether it is made again. */
+  /** The last failed request, until it is known whether it is made again. */
   readonly fault?: ApiFault | undefined;
-  /** The number of that request, once its retry has been told though the screen has not announced it. */
+  /** The number of that request, once its retry was emitted though the screen has not announced it. */
   readonly emittedRetry?: number | undefined;
 }
 
-/** What is remembered of money and limits. */
+/** Costs and limits. */
 interface CostFields {
-  /** What models had used when a result told it last; undefined where that is not known. */
+  /** The usage of models in the last result; undefined where it is not known. */
   readonly reportedUsage: Cost["modelUsage"] | undefined;
-  /** What was paid before this child, as far as it does not count it itself. */
+  /** The cost before this child, if the child does not count it itself. */
   readonly paid?: Spent;
-  /** What the conversation has cost, as the child's status line told last. */
+  /** The cost of the conversation, as the child's status line reported it last. */
   readonly cost?: Spent;
-  /** When that status line ran, in milliseconds since the epoch, as far as the file system tells. */
+  /** When that status line ran, in milliseconds since the epoch, by the time of its file. */
   readonly costReportedAt?: number | undefined;
-  /** The end of a turn whose result waits for what it has cost, and how many turns there were by then. */
+  /** The end of a turn whose result waits for its cost, and how many turns there were by then. */
   readonly awaitingCost?: { readonly at: number; readonly turns: number } | undefined;
-  /** What it had cost when the turn began, in US dollars, as far as that was told. */
+  /** The cost when the turn began, in US dollars; undefined where no status line has reported it. */
   readonly paidBefore?: number | undefined;
-  /** When it was known to cost as much as it may, in milliseconds since the epoch; undefined as long as it does not. */
+  /** When the budget was known to be used up, in milliseconds since the epoch. */
   readonly overspentAt?: number | undefined;
-  /** What the status line has told of limits last. */
+  /** The usage limits, as the status line reported them last. */
   readonly limits?: StatusLineLimits;
 }
 
-/** What is known of the session itself, as it was told last. */
+/** The session itself, as it was emitted last. */
 interface SessionFields {
-  /** Whether the title that it has from the start has been told. */
+  /** Whether the title that the session has from the start has been emitted. */
   readonly isTitled?: true;
   /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
   readonly model?: string;
-  /** What a headless Claude Code that was started like the child says of a session that begins. */
+  /** The `system/init` of the headless helper, which was started like the child. */
   readonly described?: JsonObject;
-  /** The commands that there are, as the caller was told them last. */
+  /** The commands that the caller knows. */
   readonly commands?: readonly unknown[];
-  /** What the session is at, as it was told last. */
+  /** The last emitted state of the session. */
   readonly activity?: Activity;
-  /** What became of connections to MCP servers, by their names. */
+  /** The connections to MCP servers, by the servers' names. */
   readonly connections?: Readonly<Record<string, "connected" | "failed">>;
   /** The version that the child gave in its transcript. */
   readonly version?: string;
   /** The permission mode, once it is another one than at the start. */
   readonly permissionMode?: string;
-  /** How `system/init` has told of fast mode last. */
+  /** Fast mode in the last `system/init`. */
   readonly fastMode?: FastMode;
-  /** Since when the run is ending, and with it what goes on in the background, in milliseconds since the epoch. */
+  /** Since when the run is ending, which stops tasks in the background, in milliseconds since the epoch. */
   readonly endingAt?: number;
 }
 
 /** A skill that a subagent carries out. */
 export interface ForkedSkill {
   readonly call: ToolUse;
-  /** What the model has been told of the skill. */
+  /** The skill's description in the list that the model was given. */
   readonly description: string;
 }
 
-/** What is remembered of calls of tools, and of what has been decided on them. */
+/** Calls of tools, and the caller's decisions on them. */
 interface CallFields {
-  /** Ids of the calls that hand over structured answers; absent where none is wanted. */
+  /** Ids of the calls that give structured answers; absent where none is wanted. */
   readonly outputCalls?: ReadonlySet<string>;
   /** The calls that have not returned, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
-  /** Those by which subagents were started, and which have returned. */
+  /** Calls that have started subagents, and have returned. */
   readonly agentCalls: GrowingMap<string, ToolUse>;
-  /** Calls of skills that have not returned, and of which it is not known whether a subagent carries them out. */
+  /** Calls of skills that have not returned, and may be carried out by subagents. */
   readonly skills: readonly ToolUse[];
-  /** Skills that subagents carry out, by the ids of those. */
+  /** Skills that subagents carry out, by the ids of the subagents. */
   readonly forks: GrowingMap<string, ForkedSkill>;
   /** The calls that have failed, or were refused. */
   readonly failed: Chain<ToolUse> | undefined;
-  /** What the caller has decided on calls, by their ids. */
+  /** The caller's decisions on calls, by the ids of the calls. */
   readonly decisions: GrowingMap<string, CallDecision>;
   /** Calls of the session itself that have not returned, by their ids. */
   readonly openCalls: ReadonlyMap<string, OpenCall>;
 }
 
-/** A line of the session's own transcript or of a subagent's, or what is noted beside that. */
+/** A line of the session's own transcript or of a subagent's, or the metadata of a subagent. */
 export type MirroredLine =
   | { readonly agentId?: string; readonly entry: Entry }
   | { readonly agentId: string; readonly note: JsonObject };
 
-/** What is remembered of lines: of those that have been told, and of those that are to be. */
+/** Lines of transcripts: emitted and pending ones. */
 interface LineFields {
   /** The lines of earlier runs of the session. */
   readonly earlier: readonly Entry[];
-  /** What is kept of the lines of this run that have been told. */
+  /** What is kept of the emitted lines of this run. */
   readonly kept: KeptLines;
-  /** Lines since the last `read`, which are told in the order of their times. */
+  /** Lines since the last `read` input, which are emitted in the order of their times. */
   readonly ownLines: Chain<Entry> | undefined;
   readonly subagentLines: Chain<SubagentLine> | undefined;
-  /** Whether an answer goes on after the line that is being told. */
+  /** Whether an answer goes on after the line that is being emitted. */
   readonly isAmidAnswer: boolean;
-  /** What has been read and is to be mirrored. */
+  /** Lines that have been read and are to be mirrored. */
   readonly unmirroredLines: Chain<MirroredLine> | undefined;
-  /** Lines of subagents whose call is in a line that has not been written yet. */
+  /** Lines of subagents whose calls have not been emitted yet. */
   readonly uncalledLines: readonly SubagentLine[];
-  /** Ends of Stop hooks that are told when all of them have ended. */
+  /** Ends of Stop hooks, which are emitted when all Stop hooks have ended. */
   readonly stopHookEnds: readonly Entry[];
-  /** Lines that tell the ends of tasks whose beginnings have not been told. */
+  /** Lines with ends of tasks whose beginnings have not been emitted. */
   readonly taskEndLines: readonly Entry[];
-  /** Whether nothing that is still written belongs to the run. */
+  /** Whether further lines do not belong to the run. */
   readonly isClosed: boolean;
 }
 
-/** What a hook says of a task: that a subagent begins, or that a call has returned which may have been one. */
+/** A hook's report of a task: a subagent begins, or a call has returned that may have been a task. */
 export type HookedTask =
   | {
     readonly kind: "begun";
@@ -289,55 +289,55 @@ export type HookedTask =
   }
   | (CallEnd & { readonly kind: "returned" });
 
-/** What is remembered of tasks, and of subagents that begin and end. */
+/** Tasks, and subagents that begin and end. */
 interface TaskFields {
   readonly tasks: Tasks;
   /** All tasks so far, as they began. */
   readonly allTasks: GrowingMap<string, Task>;
-  /** How tasks ended that are not at work again: their statuses, by their ids. */
+  /** The statuses of tasks that have ended and not begun again, by their ids. */
   readonly taskEnds: GrowingMap<string, string>;
-  /** What hooks have said of tasks, where the calls that they are about have not been told yet. */
+  /** Reports of hooks whose calls have not been emitted yet. */
   readonly hookedTasks: readonly HookedTask[];
-  /** Whether what a subagent's end has led to waits for lines of the subagent. */
+  /** Whether the lines after a subagent's end wait for lines of the subagent. */
   readonly awaitsSubagent: boolean;
-  /** The call whose subagent's beginning is waited for ahead of what was written behind it, and the line that holds it. */
+  /** The call for whose subagent the later lines wait, and the line that holds it. */
   readonly unstartedCall: { readonly id: string; readonly line: Entry } | undefined;
   /** Counts of the subagents that children before this one had, unless the conversation has begun anew. */
   readonly subagentsBefore: SubagentStats | undefined;
 }
 
-/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
+/** A compaction that Claude Code has begun by itself, as hooks report it. */
 export interface Compaction {
-  /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
+  /** When it began, in milliseconds since the epoch: lines from before it are not later. */
   readonly since: number;
-  /** Whether its beginning has been printed. */
+  /** Whether its beginning has been emitted. */
   readonly isEmitted: boolean;
-  /** Whether it has succeeded; the lines that say so are yet to come. */
+  /** Whether it has succeeded; the lines that show it are yet to come. */
   readonly hasSucceeded: boolean;
-  /** What the API said in the place of a summary. */
+  /** The API's error in the place of a summary. */
   readonly error?: string;
-  /** Whether nobody waits any longer for why it failed, or for its summary. */
+  /** Whether lines wait no longer for its error or its summary. */
   readonly isOverdue?: boolean;
 }
 
-/** What is remembered of compactions, and of commands that Claude Code carries out as it does them. */
+/** Compactions, and typed commands that Claude Code carries out without the model. */
 interface CompactionFields {
-  /** Compactions whose outcome has not been told, the oldest first. */
+  /** Compactions whose outcome has not been emitted, the oldest first. */
   readonly compactions: readonly Compaction[];
-  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
+  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that wait for an outcome. */
   readonly awaitsSummary: boolean;
   readonly deferredLines: Chain<Entry> | undefined;
-  /** Set once a command is known to be typed that Claude Code carries out; what its result says, once that is known. */
+  /** The typed command of the turn, and the text of its result, once it is known. */
   readonly typedCommand?: { readonly command: string; readonly result?: string } | undefined;
-  /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
+  /** Ids of the lines that the last compaction left as they are, and whether they have been emitted. */
   readonly preserved: ReadonlyMap<string, boolean>;
 }
 
-/** What a Stop hook says of the result of its turn. */
+/** A Stop hook, and what it means for the result of its turn. */
 export interface TurnStop {
-  /** When the hook ran, in milliseconds since the epoch, where that is known. */
+  /** When the hook ran, in milliseconds since the epoch; undefined where it is not known. */
   readonly at: number | undefined;
-  /** Whether the result may be told when the turn is over, has to wait, or is that of the last turn. */
+  /** Whether the result may be printed when the turn is over, has to wait, or is that of the last turn. */
   readonly result: "printable" | "deferred" | "last";
 }
 
@@ -346,72 +346,72 @@ export interface TurnEnd {
   readonly ending: Ending;
   /** Milliseconds from the start of the child. */
   readonly at: number;
-  /** Tickets of the messages that it answers, as far as the session knows them. */
+  /** Tickets of the messages that it answers, as far as the control knows them. */
   readonly tickets?: readonly string[];
-  /** Those of its messages whose lines had not been read by then. */
+  /** Messages of the turn whose lines had not been read by then. */
   readonly unwritten?: readonly Message[];
-  /** What the child had cost by then, as its status line told. */
+  /** The cost of the child by then, as its status line reported it. */
   readonly cost?: Spent | undefined;
-  /** How many of the lines that are to be told are its own, where they and its result wait for those of a subagent. */
+  /** How many of the pending lines belong to the turn; absent unless they and its result wait for a subagent's lines. */
   readonly lines?: number;
 }
 
-/** A turn whose result has been told ahead of its lines, which a busy machine may have written seconds later. */
+/** A turn whose result was emitted before its lines were read: a busy machine may write them seconds later. */
 interface LateTurn {
-  /** Its messages whose lines have not been read. */
+  /** Messages of the turn whose lines have not been read. */
   readonly messages: readonly Message[];
-  /** When its end was told, in milliseconds since the epoch: what is written later is of another turn. */
+  /** When its end was emitted, in milliseconds since the epoch: later lines are of another turn. */
   readonly at: number;
-  /** Whether the line of one of them has been read: then the turn counts as one that the transcript holds. */
+  /** Whether a line of these messages has been read: then the turn counts as one that the transcript holds. */
   readonly counted: boolean;
 }
 
-/** What is remembered of turns: how they begin, and the ends that have been told. */
+/** Turns: their beginnings, ends and results. */
 interface TurnFields {
-  /** Whether the turn's `system/init` has been told, and what has to wait for it. */
+  /** Whether the turn's `system/init` has been emitted, and the frames that wait for it. */
   readonly hasInit: boolean;
   readonly framesAfterInit: readonly Frame[];
   /**
-   * The last prompt, with which the transcript holds all that is told about the session at its start. What follows it
-   * may be the text that a slash command made of it.
+   * The last prompt. The transcript describes the session in lines after the first one. The next line may be the text
+   * that a slash command made of the prompt.
    */
   readonly prompt?: UserEntry;
-  /** Ids of the prompts that followed a turn whose end was told. */
+  /** Ids of the prompts that followed a turn whose end was emitted. */
   readonly turnPrompts: ReadonlySet<string>;
-  /** Whether anything was said since the last prompt. */
+  /** Whether there has been an answer, or a result of a call, since the last prompt. */
   readonly hasLinesSincePrompt: boolean;
   /** Whether the next prompt begins a turn, with a `system/init` of its own. */
   readonly isBetweenTurns: boolean;
-  /** When the model is woken, in milliseconds since the epoch, if it is to. */
+  /** When the model is to be woken, in milliseconds since the epoch. */
   readonly wakeupAt?: number | undefined;
-  /** The id of the prompt with which it was woken, as long as the turn of that is not over. */
+  /** The id of the prompt with which the model was woken, until the turn of the prompt is over. */
   readonly wakeupPrompt?: string | undefined;
-  /** What Stop hooks have said of turns of which the transcript has yet to say that they are over. */
+  /** Stop hooks of turns whose last line has not been read. */
   readonly stopHooks: readonly TurnStop[];
   /** Ends of turns whose lines have not all been read yet. */
   readonly pendingEnds: readonly TurnEnd[];
-  /** The last turns, where their results have been told ahead of their lines and these have not been read, the oldest first. */
+  /** The last turns, if their results were emitted before their lines, which have not been read; the oldest first. */
   readonly lateTurns: readonly LateTurn[];
   /** When the last turn ended, in milliseconds from the start of the child. */
   readonly endedAt: number;
-  /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
+  /** How many results of turns that the transcript holds have been emitted: those of as many first turns. */
   readonly results: number;
-  /** How many have been told of other messages. */
+  /** How many other results have been emitted. */
   readonly otherResults: number;
-  /** What became of turns since it was asked for last. */
+  /** Reports of turns that have not been handed out as effects. */
   readonly reports: readonly Report[];
 }
 
 /** A shell in the foreground of the turn. */
 export interface WaitedShell {
-  /** When it was started, in milliseconds since the epoch; as long as that is not known, when it was called. */
+  /** When it was started, in milliseconds since the epoch; as long as this is not known, when it was called. */
   readonly since: number;
   readonly description: string;
-  /** The id of its task, once that has been told. */
+  /** The id of its task, once the task has been emitted. */
   readonly task?: string;
 }
 
-/** A call of the tool Bash that has not been told to be over. */
+/** A call of the tool Bash whose output is not complete. */
 export interface ShellCall {
   readonly command: string;
   /** The shell that carries it out, once that is known. */
@@ -422,30 +422,30 @@ export interface ShellCall {
   readonly returned?: true;
 }
 
-/** What a shell has written, to one of its streams where that is known. */
+/** Output of a shell, and the stream that it was written to, where that is known. */
 export interface ShellText {
   readonly text: string;
   readonly stream?: "stdout" | "stderr";
 }
 
-/** A shell of the tool Bash, as it was seen to run. */
+/** An observed shell of the tool Bash. */
 export interface SeenShell {
-  /** What its process carried out; absent for one that was gone too soon. */
+  /** The command of its process; absent if the process ended too soon. */
   readonly command?: string;
-  /** Whether it was seen to run for some time. */
+  /** Whether it has run for some time. */
   readonly running: boolean;
-  /** Whether it is known whose it is: then what it writes is told. */
+  /** Whether its call is known: then its output is printed. */
   readonly called: boolean;
-  /** What it has written and nobody has been told. */
+  /** Output that has not been printed. */
   readonly unemitted: readonly ShellText[];
-  /** Whether that is all it wrote. */
+  /** Whether its output is complete. */
   readonly over: boolean;
 }
 
-/** What the output waits for, or wants to know. */
+/** An effect of the output besides frames: a deadline, or a look at the running shells. */
 export type OutputEffect = Extract<Effect, { readonly type: "deadline" | "list-shells" }>;
 
-/** What is to be done about a shell, or noted of it. */
+/** An order about a shell, or a line of the trace. */
 export type ShellOrder = Extract<
   Effect,
   { readonly type: "follow-shell" | "leave-shell" | "trace" }
@@ -454,10 +454,10 @@ export type ShellOrder = Extract<
 /** A call that has not returned. */
 export interface OpenCall {
   readonly name: string;
-  /** Since when it is at work, in milliseconds since the epoch; absent where it waits. */
+  /** Since when it runs, in milliseconds since the epoch; absent while it waits. */
   readonly since?: number;
   /** Whether it waits for a permission. */
   readonly asked?: true;
-  /** How often it has been told. */
+  /** How many heartbeats of it have been emitted. */
   readonly heartbeats: number;
 }
