@@ -41,7 +41,7 @@ const INIT_DELAY = { type: "deadline", name: "init", afterMs: 10_000 } as const;
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 1000 } as const;
 /** How long a result may wait for what its turn has cost: the status line runs 0.3 s after it. */
 const PRICE_DELAY = { type: "deadline", name: "priced", afterMs: 1000 } as const;
-/** How long until the next look, where it cannot be told yet which shell is whose. */
+/** How long until the next look at the running shells, if it is not certain which shell belongs to which call. */
 const LOOK_AGAIN_MS = 500;
 
 /** Emits the frames that `claude -p` would print after an input, and returns the deadlines that follow. */

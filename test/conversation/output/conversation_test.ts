@@ -121,7 +121,7 @@ Deno.test("a child killed after its answer is a warning", () => {
   const unwritten = answered(LINES.slice(0, LAST));
   unwritten.give(KILLED);
   unwritten.pass("record");
-  const others = "Claude Code was killed behind its answer by somebody else (SIGKILL)";
+  const others = "Claude Code was killed after its answer by another process (SIGKILL)";
   const rows = [
     [killed, others],
     [slow, "Claude Code did not end within 5 s of its answer and was killed"],

@@ -305,7 +305,7 @@ async function inTime(outcome: Promise<Outcome>, prompt: string): Promise<Outcom
 
 /** Messages of a server about killed children. */
 const OF_KILLED =
-  /^claude-print: (?:A Claude Code that waited in |.* (?:of its answer and was killed|was killed behind its answer))/u;
+  /^claude-print: (?:A Claude Code that waited in |.* (?:of its answer and was killed|was killed after its answer))/u;
 
 /** Other messages on the server's stderr. */
 function mistakesIn(stderr: string): readonly string[] {

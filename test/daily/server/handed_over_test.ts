@@ -162,7 +162,7 @@ Deno.test("a run ends before its child does", async () => {
   server.kill("SIGTERM");
   const { stderr } = await server.ended;
   // Whoever runs the server is told.
-  const told = "Claude Code was killed behind its answer by somebody else (SIGKILL)";
+  const told = "Claude Code was killed after its answer by another process (SIGKILL)";
   assertEquals(stderr, `claude-print: ${told}\n`.repeat(2));
   assertEquals(await leftovers(claude.home), []);
 });

@@ -11,9 +11,9 @@ import {
 import { emitAfterInit, emitImmediately } from "../emit_frames.ts";
 
 /**
- * Puts the ends of hooks where `claude -p` tells them: of those that were run for a call before its result and all that
- * hooks say of it, of those that were run for a prompt before the prompt, and of those that were run for the
- * session before all else. Transcripts hold them later, now and then after the first answer.
+ * Moves the ends of hooks to where `claude -p` prints them: hooks of a call before the call's result and the messages of
+ * hooks about it, hooks of a prompt before the prompt, and hooks of the session before all else. Transcripts hold them
+ * later, sometimes after the first answer.
  */
 export function hooksFirst(state: OutputState, entries: readonly Entry[]): readonly Entry[] {
   if (!entries.some(isHookEnd)) return entries;
@@ -32,7 +32,7 @@ function isHookEnd(entry: Entry): entry is AttachmentEntry {
   return entry.type === "attachment" && hookEndIn(entry) !== undefined;
 }
 
-/** Hooks that are run for a call. */
+/** Hook events of a call. */
 const OF_CALLS = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
 
 function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: ContentBlock): number {
@@ -47,8 +47,8 @@ function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: Content
 }
 
 /**
- * The ends of Stop hooks with which lines end so far, and what they say, beside which others may run: each is written as it
- * ends, and behind them that all have.
+ * Returns the ends of Stop hooks, and their messages, with which the lines end. Other Stop hooks may still run: Claude Code
+ * writes each end at once, and a line after the last one.
  */
 export function stopsAtEnd(lines: readonly Entry[]): readonly Entry[] {
   const isStop = (entry: Entry) => hookEndIn(entry)?.event === "Stop";
@@ -59,15 +59,15 @@ export function stopsAtEnd(lines: readonly Entry[]): readonly Entry[] {
   return first < 0 ? [] : lines.slice(first);
 }
 
-/** Whether a line tells what a Stop hook says to the user or to the model, or what became of one of this program. */
+/** Whether a line holds a message of a Stop hook to the user or the model, or the outcome of a hook of this program. */
 function isOfStop(entry: Entry): boolean {
   return entry.type === "attachment" && entry.attachment.hookEvent === "Stop";
 }
 
 /**
- * Puts what is told of hooks that ran side by side into the order of `claude -p`, which starts all of them before the
- * first one ends, and tells what they say to the user behind their ends, but for Stop hooks: behind the end of each. That
- * they have begun is told here with their ends, which are written together.
+ * Puts the frames of hooks that ran at the same time into the order of `claude -p`: all starts, all ends, and then the
+ * messages to the user. Messages of Stop hooks come after the end of each. The starts are not in the transcript; their
+ * frames are made with those of the ends.
  */
 export function groupHooks(frames: readonly Frame[]): readonly Frame[] {
   if (frames.filter(isHookStart).length < 2) return frames;
@@ -80,14 +80,14 @@ export function groupHooks(frames: readonly Frame[]): readonly Frame[] {
       result.splice(group.started++, 0, frame);
       group.ended++;
     } else if (group !== undefined && isOfGroup && subtype === "hook_response") {
-      const isAheadOfRemarks = name !== "Stop" && result.slice(group.ended).every(isRemark);
-      const place = isAheadOfRemarks ? group.ended : result.length;
+      const isBeforeRemarks = name !== "Stop" && result.slice(group.ended).every(isRemark);
+      const place = isBeforeRemarks ? group.ended : result.length;
       result.splice(place, 0, frame);
       group.ended = place + 1;
     } else {
       if (isHookStart(frame)) {
         group = { name, started: result.length + 1, ended: result.length + 1 };
-      } else if (!staysBeside(frame, group?.name)) group = undefined;
+      } else if (!isMessageOfHook(frame, group?.name)) group = undefined;
       result.push(frame);
     }
   }
@@ -95,11 +95,11 @@ export function groupHooks(frames: readonly Frame[]): readonly Frame[] {
 }
 
 /**
- * Puts what is told of the end of a subagent before the hooks that are run behind its call, as `claude -p` does: the
- * result of the call tells of it, which stands behind them.
+ * Moves the end of a subagent before the hooks that run after its call, as `claude -p` prints it. The transcript shows the
+ * end only in the result of the call, after those hooks.
  */
 export function subagentEndsFirst(frames: readonly Frame[]): readonly Frame[] {
-  if (!frames.some(isBehindSubagent)) return frames;
+  if (!frames.some(isHookAfterSubagent)) return frames;
   const result: Frame[] = [];
   for (const frame of frames) {
     const { type, subtype } = frame;
@@ -111,14 +111,14 @@ export function subagentEndsFirst(frames: readonly Frame[]): readonly Frame[] {
   return result;
 }
 
-/** Where the hooks begin with which frames end, and what they say to the user. */
+/** Returns the place of the first of the hooks, and of their messages to the user, with which the frames end. */
 function placeBeforeHooks(frames: readonly Frame[]): number {
-  const other = frames.findLastIndex((frame) => !isBehindSubagent(frame) && !isRemark(frame));
-  return frames.findIndex((frame, place) => place > other && isBehindSubagent(frame));
+  const other = frames.findLastIndex((frame) => !isHookAfterSubagent(frame) && !isRemark(frame));
+  return frames.findIndex((frame, place) => place > other && isHookAfterSubagent(frame));
 }
 
-/** Whether a frame tells of a hook that has been run behind the call of a subagent. */
-function isBehindSubagent(frame: Frame): boolean {
+/** Whether a frame is of a hook that ran after the call of a subagent. */
+function isHookAfterSubagent(frame: Frame): boolean {
   return frame.type === "system" &&
     (frame.subtype === "hook_started" || frame.subtype === "hook_response") &&
     /^PostToolUse(?:Failure)?:Agent$/u.test(asText(frame["hook_name"]));
@@ -132,8 +132,8 @@ function isHookStart({ type, subtype }: Frame): boolean {
   return type === "system" && subtype === "hook_started";
 }
 
-/** What is told in between: what a hook says to the user and, at the end of a turn, to the model. */
-function staysBeside(frame: Frame, name: unknown): boolean {
+/** Whether a frame is a message of a hook to the user or, at the end of a turn, to the model. */
+function isMessageOfHook(frame: Frame, name: unknown): boolean {
   return isRemark(frame) ||
     (frame.type === "user" && (name === "Stop" || name === "SubagentStop"));
 }

@@ -10,30 +10,30 @@ import {
 import { type Cost, costOfEntries } from "../../../claude/transcript/cost.ts";
 import { NO_TURNS, type TurnTotals } from "../result/turn_totals.ts";
 
-/** How many answers there are at least where a request for a summary is made. */
+/** A summary is requested only of a conversation with at least so many answers. */
 export const FEWEST_ANSWERS = 2;
 
-/** What is kept of the lines that have been told: however many turns there were, those of the last ones alone. */
+/** What is kept of emitted lines: only lines of the last turns, however many turns there were. */
 export interface KeptLines {
   /**
-   * Those of the last turn whose result has been told, of which some may still be written, and all after them; what they
-   * say of the session alone is not among them.
+   * The lines of the last turn whose result has been emitted, as more of them may still be written, and all later lines;
+   * without lines that only describe the session.
    */
   readonly entries: Chain<Entry> | undefined;
-  /** What the turns before that come to. */
+  /** The totals of the turns before that. */
   readonly past: TurnTotals;
-  /** What all of them, and those of earlier runs, have said of the session. */
+  /** What all lines, those of earlier runs included, show of the session. */
   readonly notes: SessionNotes;
-  /** Ids of answers since the conversation was compacted last, in earlier runs too: of more than are asked for, the first. */
+  /** Ids of the first `FEWEST_ANSWERS` answers since the last compaction, those of earlier runs included. */
   readonly answers: ReadonlySet<string>;
-  /** What the child has noted at its end that it has cost. */
+  /** The cost that the child has written at its end. */
   readonly cost: Cost | undefined;
   /** The ids of lines of this run that are not kept any more. */
   readonly gone: GrowingMap<string, true>;
 }
 
 /**
- * Before the first line of a run.
+ * Returns the state before the first line of a run.
  *
  * @param earlier the lines of earlier runs of its session
  */
@@ -48,7 +48,7 @@ export function noLines(earlier: readonly Entry[] = []): KeptLines {
   };
 }
 
-/** Keeps of a line what is still asked of it once it has been told. */
+/** Adds what is needed of a line after it has been emitted. */
 export function withKept(before: KeptLines, entry: Entry): KeptLines {
   const { entries, notes, answers, cost } = before;
   return {

@@ -18,9 +18,8 @@ export interface WrittenLine {
 }
 
 /**
- * Puts lines that were written to several transcripts meanwhile into the order of their times. Those of one transcript
- * stay as they are, but for the ends of tasks, which are written before what came before them; one without a time
- * belongs to the one before it.
+ * Puts lines of several transcripts into the order of their times. Lines of one transcript keep their order, except ends
+ * of tasks, which are written too early. A line without a time stays after the one before it.
  */
 export function inOrder(
   own: readonly Entry[],
@@ -71,7 +70,7 @@ export function placesAmidAnswers(
   return amid;
 }
 
-/** Which lines of subagents were written later than another line. */
+/** Returns whether a line of a subagent was written later than another line. */
 export function isLater(
   subagents: readonly SubagentLine[],
   than: Entry,
@@ -85,20 +84,20 @@ export function isLater(
   return (line) => later.has(line);
 }
 
-/** The end of a task, as a line tells it that the child writes as soon as it hears of it. */
+/** Returns the end of a task in a line that the child writes as soon as the task ends; undefined for another line. */
 export function noticeIn(entry: Entry): TaskNotification | undefined {
   return entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
 }
 
-/** Whether a line tells that a task was stopped, of which the caller knows: it was stopped because of that. */
+/** Whether a line shows the end of a task that the caller has stopped, which was emitted then. */
 export function isToldToBeStopped({ tasks, allTasks }: OutputState, entry: Entry): boolean {
   const { taskId = "", status } = noticeIn(entry) ?? {};
   return status === "killed" && allTasks.has(taskId) && !tasks.has(taskId);
 }
 
 /**
- * Puts the lines with which a run begins before what follows from them: if answers come at once, those lines may be
- * written later. The lines about the request come last.
+ * Moves the lines with which a run begins before the first answer: if the answer comes at once, they may be written later.
+ * The lines about the request come last.
  */
 export function beginningFirst(state: OutputState, entries: readonly Entry[]): readonly Entry[] {
   if (isUnderWay(state)) return entries;
@@ -117,12 +116,13 @@ function isOfRequest(entry: Entry): boolean {
   return entry.type === "other" && asText(entry.line.type).startsWith("api-request");
 }
 
-/** So many lines are no beginning: what they hold back would take up memory. */
+/** With more lines than this, the first answer waits no longer: pending lines take up memory. */
 const MOST_EARLY = 200;
 
 /**
- * The version of Claude Code that has written a first answer before the lines with which its run begins; they follow
- * within 0.1 s. Those about its request are the last of them, if the transcript notes requests.
+ * Returns the version of a Claude Code that has written a first answer before the lines with which its run begins, which
+ * follow within 0.1 s; undefined otherwise. If the transcript holds requests, the lines about the first one are the last of
+ * them.
  */
 export function earlyAnswer(state: OutputState): string | undefined {
   const { ownLines, prompt, version } = state;

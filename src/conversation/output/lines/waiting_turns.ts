@@ -16,8 +16,8 @@ import { emitTurnResult } from "../turns/turn_results.ts";
 export const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 1000 } as const;
 
 /**
- * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
- * seen: all are written at once, to files of their own.
+ * Whether a pending line is the end of a subagent whose last line has not been read, or wakes a subagent of which no line
+ * has been read. Claude Code writes the files of subagents at the same time as the session's own.
  */
 export function isAheadOfSubagent(state: OutputState): boolean {
   const { ownLines, subagentLines, uncalledLines, tasks, allTasks, options } = state;
@@ -35,7 +35,7 @@ export function isAheadOfSubagent(state: OutputState): boolean {
     );
     return last === undefined ? tasks.get(id)?.spoken !== true : !isWords(last.entry);
   };
-  // Ends that were told before the beginnings follow as soon as those are there.
+  // Ends that were read before the beginnings follow as soon as the beginnings have been read.
   return [...state.taskEndLines, ...listOf(ownLines)].some((entry, place, entries) => {
     if (entry.type === "other") {
       const { taskId: id = "", status } = noticeIn(entry) ?? {};

@@ -9,8 +9,8 @@ import type { Message } from "../../control/message.ts";
 import type { EarlierOutput } from "../output_options.ts";
 
 /**
- * What a run has cost whose child still lives, as its status line has reported. Until the first report a conversation has
- * cost what was paid before this child: the next result has the rest.
+ * Returns the cost of a run whose child still lives, as its status line reported it. Until the first report it is the cost
+ * before this child, and the next result has the rest.
  */
 export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined {
   if (state.cost === undefined) {
@@ -24,7 +24,7 @@ export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined
   };
 }
 
-/** What is known of the cost of a conversation. */
+/** The parts of a state on which a cost depends. */
 export type CostState =
   & Pick<OutputState, "model" | "described" | "earlier" | "options">
   & {
@@ -32,8 +32,8 @@ export type CostState =
   };
 
 /**
- * What each model has used, where that is known: the child tells no more than the sum, so it has to have had one model
- * alone, and nothing before that nobody has told of.
+ * Returns the usage of each model; undefined where it is not known. The child reports only the sum, so it must have used a
+ * single model, and the usage before the child must be known.
  */
 export function usageSoFar(
   state: CostState,
@@ -45,16 +45,16 @@ export function usageSoFar(
   if (cost === undefined || before === undefined || usedBefore === undefined) return undefined;
   if (count === 0) return options.before === undefined ? undefined : usedBefore;
   const [only] = models;
-  // What a request that was stopped has cost is told with the next one.
-  const isWhole = models.size === 1 && !isCut && spawnedIn(subagents) === 0;
-  if (!isWhole || only === undefined) return undefined;
+  // The cost of a request that was stopped is reported with the next request.
+  const isKnown = models.size === 1 && !isCut && spawnedIn(subagents) === 0;
+  if (!isKnown || only === undefined) return undefined;
   const costUSD = before.totalUsd === 0
     ? cost.totalUsd
     : withoutNoise(cost.totalUsd - before.totalUsd);
   return mergedUsage(usedBefore, { [fullModelName(only, state)]: modelUsage(usage, costUSD) });
 }
 
-/** A model's name with the `[1m]` that the API does not say; SessionStart names none where a session goes on. */
+/** Returns a model's name with the `[1m]` that the API leaves out. SessionStart names no model where a session is resumed. */
 function fullModelName(
   name: string,
   state: Pick<CostState, "model" | "described" | "options">,
@@ -63,30 +63,30 @@ function fullModelName(
   return named.find((each) => each?.replace(/\[1m\]$/u, "") === name) ?? name;
 }
 
-/** What models have used before the child's first turn, where that is known. */
+/** Returns the usage of models before the child's first turn; undefined where it is not known. */
 export function usageBefore(state: CostState): Cost["modelUsage"] | undefined {
   return countedBefore(state)?.modelUsage;
 }
 
-/** What the child counts from: what the one before it has told, or what a session that it resumes has noted. */
+/** Returns the cost with which the child begins: that of the child before it, or the one in the lines of a resumed session. */
 function countedBefore(
   { cost, earlier, options: { before } }: CostState,
 ): Pick<Cost, "totalUsd"> & Partial<Pick<Cost, "modelUsage">> | undefined {
   if (before !== undefined) return before;
   const goesOn = earlier.length > 0;
   const noted = goesOn ? costOfEntries(earlier) : undefined;
-  // It may begin anew all the same.
+  // A resumed session may also begin at zero.
   const isNoted = goesOn && (noted === undefined || (cost?.totalUsd ?? 0) >= noted.totalUsd);
   return isNoted ? noted : { totalUsd: 0, modelUsage: {} };
 }
 
-/** What a conversation has cost whose child has asked no model yet. */
+/** Returns the cost of a conversation whose child has made no request yet. */
 export function costBefore({ options: { before } }: Pick<OutputState, "options">): Cost {
   const { totalUsd = 0, apiDurationMs = 0, modelUsage = {} } = before ?? {};
   return { totalUsd, apiDurationMs, modelUsage, hasUnknownPrice: totalUsd > 0 ? false : undefined };
 }
 
-/** What a conversation has cost whose child has ended and told its own cost; it may count what was paid before it. */
+/** Returns the cost of a conversation whose child has ended. The child's own cost may include the cost before it. */
 export function costAtEnd(
   { options: { before } }: Pick<OutputState, "options">,
   cost: Cost | undefined,
@@ -100,7 +100,7 @@ export function costAtEnd(
   };
 }
 
-/** The usage of the API's answers in the names that Claude Code has for it. */
+/** Returns the usage in the API's answers under Claude Code's names. */
 function modelUsage(usage: JsonObject, costUSD: number): JsonObject {
   const nested = (name: string): JsonObject => {
     const value = usage[name];
@@ -121,8 +121,8 @@ function modelUsage(usage: JsonObject, costUSD: number): JsonObject {
 }
 
 /**
- * What a conversation has used, in an answer to `get_usage` that a headless Claude Code has given, of which only what it
- * says of the account is true here: that one has used nothing, and sees no other session of this machine.
+ * Returns the headless helper's answer to `get_usage` with the usage of this conversation. The helper has used nothing and
+ * sees no other session of this machine, so only its facts about the account are kept.
  *
  * @param options.now milliseconds since the epoch
  */
@@ -134,7 +134,7 @@ export function withUsage(
 }
 
 /**
- * What a conversation has used.
+ * Returns the usage of a conversation.
  *
  * @param now milliseconds since the epoch
  */
@@ -158,8 +158,8 @@ export function sessionUsage(state: OutputState, now: number): JsonObject {
 }
 
 /**
- * A line of a transcript with what a conversation has used, as Claude Code notes that at its end and goes on from it where
- * it resumes the session; undefined if it is not known for each model.
+ * Returns a line of a transcript with the usage of a conversation, as Claude Code writes it at its end and reads it when it
+ * resumes the session; undefined if the usage of each model is not known.
  *
  * @param options.now milliseconds since the epoch
  */
@@ -185,7 +185,7 @@ export function costNote(
   };
 }
 
-/** What a conversation has spent, and what its models have used, where that is known. */
+/** Returns the cost of a conversation, and the usage of its models, where that is known. */
 function usedSoFar(state: OutputState) {
   const { options: { before, startedAt } } = state;
   const spent: Spent = state.cost ?? before ?? { totalUsd: 0, apiDurationMs: 0 };
@@ -196,7 +196,7 @@ function usedSoFar(state: OutputState) {
   return { spent, modelUsage, startedAt: before?.startedAt ?? startedAt };
 }
 
-/** The most that each model may answer, as far as requests tell: not where the user has set it, which `claude -p` leaves out. */
+/** Returns the output limit of each model as requests show it; undefined where the user has set a limit, as in `claude -p`. */
 export function outputLimits(
   { options, kept }: OutputState,
 ): ReadonlyMap<string, number> | undefined {
@@ -204,9 +204,9 @@ export function outputLimits(
 }
 
 /**
- * What a child that is gone leaves to the next one of the conversation.
+ * Returns what the next child of the conversation has to know of the children before it.
  *
- * @param untaken messages that it has not taken
+ * @param untaken messages that the last child has not taken
  */
 export function leftForNextChild(state: OutputState, untaken: readonly Message[]): EarlierOutput {
   const { results, otherResults, described, commands, activity, options } = state;

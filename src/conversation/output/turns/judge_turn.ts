@@ -9,9 +9,9 @@ import type { OutputState } from "../output_state.ts";
 import type { DueEnd, DueTurns } from "./run_turns.ts";
 
 /**
- * Says what an end means for the last turn that it is of.
+ * Returns the verdict on the last turn that ends.
  *
- * @param options.cost what the conversation has cost by then
+ * @param options.cost the cost of the conversation by then
  */
 export function judgeTurn(
   state: OutputState,
@@ -53,11 +53,14 @@ export function judgeTurn(
     : verdict;
 }
 
-/** Takes an answer back that belongs to no prompt of ours, cannot be read at all, or whose giver never ends. */
+/**
+ * Returns the verdict, or a failure in the place of an answer that is to another prompt than the one sent, cannot be read,
+ * or whose child does not end.
+ */
 function confirmed(
   verdict: Verdict,
   facts: {
-    /** Those that are told now. */
+    /** The turns that are reported now. */
     readonly turns: readonly Turn[];
     readonly message: Message | undefined;
     /** The texts that were sent for them. */
@@ -89,16 +92,16 @@ function confirmed(
   const { message, texts } = facts;
   const sent = turn?.prompt?.message.content;
   const isOurs = message?.way !== undefined && message.command === undefined;
-  // What wakes the model is nobody's message, though one may be on its way.
-  const isNobodys = typeof sent === "string" &&
+  // The child wakes the model with prompts of its own, also while a message is on its way.
+  const isOfChild = typeof sent === "string" &&
     (parseTaskNotification(sent) !== undefined ||
       (turn?.prompt !== undefined && isTimed(turn.prompt)));
-  if (typeof sent === "string" && isOurs && !isNobodys && !texts.includes(sent)) {
+  if (typeof sent === "string" && isOurs && !isOfChild && !texts.includes(sent)) {
     const failed = fail({
       kind: "internal_error",
       message: "The prompt did not reach Claude as it is: Claude Code changed it",
     }, "Compare it with the user line of the session's transcript");
-    // Where its line is read before its hook is heard, the turn was not ended by that.
+    // If its line is read before its hook is received, the hook has not ended the turn.
     return wrappedVerdict(sent) ?? { ...failed, isForeign: true };
   }
   return verdict;

@@ -64,14 +64,14 @@ export function reportTurns(step: OutputStep, end: TurnEnd, child?: ChildEnd): R
   return report;
 }
 
-/** The version of a Claude Code that has told none. */
+/** The version in frames where it is not known. */
 const UNKNOWN = "unknown";
 
-/** What a conversation has come to by an end. */
+/** The cost and the usage of a conversation by an end. */
 interface SpentByEnd {
-  /** What it has cost; undefined where nothing tells. */
+  /** The cost; undefined where it is not known. */
   readonly cost: Cost | undefined;
-  /** What models have used; undefined where that is not known. */
+  /** The usage of models; undefined where it is not known. */
   readonly usage: Cost["modelUsage"] | undefined;
 }
 
@@ -82,11 +82,11 @@ function spentByEnd(
   },
 ): SpentByEnd {
   const state = { ...before, cost };
-  const told = child && costAtEnd(state, state.kept.cost ?? child.remains.cost);
+  const final = child && costAtEnd(state, state.kept.cost ?? child.remains.cost);
   const isUnasked = ending.kind === "settled" && child === undefined;
   return {
-    cost: told ?? costSoFar(state, sum) ?? (isUnasked ? costBefore(state) : undefined),
-    usage: told?.modelUsage ?? usageSoFar(state, sum),
+    cost: final ?? costSoFar(state, sum) ?? (isUnasked ? costBefore(state) : undefined),
+    usage: final?.modelUsage ?? usageSoFar(state, sum),
   };
 }
 
@@ -115,18 +115,18 @@ function makeResults(
   return { earlier, result: resultFrame({ ...facts, ...last, uuid: newUuid(step) }) };
 }
 
-/** Whether a turn was stopped; the child may have gone on with what was in its queue before it went. */
+/** Whether a turn was stopped. The child may have gone on with the messages in its queue before it ended. */
 function isInterrupted({ end }: Turn): boolean {
   return end === "interrupted" || end === "interrupted-tool";
 }
 
-/** The outcome of a turn that was stopped before the last one: what has stopped that too, or the caller. */
+/** Returns the outcome of a stopped turn before the last one: that of the last one if it was stopped too. */
 function stoppedOutcome(turn: Turn, { outcome }: Verdict): Outcome {
   const isOwn = outcome.kind === "failed" || LASTED.includes(outcome.kind);
   return isOwn ? abortedOutcome(turn) : outcome;
 }
 
-/** What the results of all turns tell that an end is of. */
+/** Returns the facts that the results of all turns of an end have in common. */
 function sharedFacts(
   state: OutputState,
   { cost, due: { sum, version = UNKNOWN }, end: { ending } }: KnownEnd,
@@ -137,7 +137,7 @@ function sharedFacts(
     sessionId: state.options.sessionId,
     cost,
     maxOutputTokens: outputLimits(state),
-    // Those of the turns before too, where this one is in no line.
+    // Those of earlier turns are included, also if this turn has no line.
     subagents: subagentsOf(state, sum, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
     }),
@@ -148,7 +148,7 @@ function sharedFacts(
   };
 }
 
-/** Outcomes with which a turn has lasted as long as its lines say. */
+/** Outcomes of turns whose duration is that of their lines. */
 const LASTED: readonly Outcome["kind"][] = [
   "answered",
   "error_max_turns",
@@ -156,7 +156,7 @@ const LASTED: readonly Outcome["kind"][] = [
   "error_max_structured_output_retries",
 ];
 
-/** What the result of the last turn tells, or of a message that has none. */
+/** Returns the facts of the result of the last turn, or of a message that has no turn. */
 function lastFacts(
   state: OutputState,
   known: KnownEnd,
@@ -188,15 +188,15 @@ function lastFacts(
   };
 }
 
-/** The answer as the Stop hook gave it. */
+/** Returns the answer in the payload of the Stop hook. */
 function announcedIn({ end: { ending } }: DueEnd): string | undefined {
   const answer = ending.kind === "answered" ? ending.stop["last_assistant_message"] : undefined;
   return typeof answer === "string" ? answer : undefined;
 }
 
 /**
- * What earlier results have told of what models used. Results that had to wait tell the cost of the end, as those of
- * `claude -p` do: the first of them tells all of it.
+ * Returns the usage of models in earlier results. Results that had to wait have the cost of the end, as those of
+ * `claude -p` do: the first of them has all of it.
  */
 function sinceLast(
   state: OutputState,
@@ -209,7 +209,7 @@ function sinceLast(
   return state.results === 0 ? usageBefore({ ...state, cost }) : state.reportedUsage;
 }
 
-/** What is left of limits after a turn, as far as it is known; what a turn has cost is told beside it alone. */
+/** Returns the usage limits after a turn; undefined where they are not known. The turn's cost is shown only with limits. */
 function limitsAfter(
   { limits, paidBefore }: OutputState,
   { cost, verdict: { failure } }: KnownEnd,
@@ -268,7 +268,7 @@ function recordReported(
   });
 }
 
-/** What became of the last turn, for whoever waits for that. */
+/** Returns the report of the last turn. */
 function reportOf(
   state: OutputState,
   known: KnownEnd & { readonly result: ResultFrame },
@@ -287,7 +287,7 @@ function reportOf(
     ...(outcome.kind === "answered" && child !== undefined
       ? endWarning({
         ...child,
-        isPriced: cost !== undefined,
+        isCostKnown: cost !== undefined,
         isWritten: turn !== undefined &&
           (announced === undefined || announces(announced, turn.text)),
         isAsleep: state.wakeupAt !== undefined,
@@ -297,7 +297,7 @@ function reportOf(
   };
 }
 
-/** Why there is no answer, or no whole one, and what can be done about it; where the caller has stopped the turn, nothing. */
+/** Returns why there is no complete answer, and a remedy; nothing where the caller has stopped the turn. */
 function problemOf(
   { end: { ending }, verdict: { outcome, message, suggestion } }: KnownEnd,
 ): Pick<Report, "problem"> {
@@ -311,10 +311,10 @@ function problemOf(
   return unfinished.length === 0 ? {} : { problem: unfinishedProblem(unfinished) };
 }
 
-/** What is to be said at the end of a run with an answer, if anything is. */
+/** Returns the warning at the end of a run with an answer, if there is one. */
 function endWarning(
   child: Pick<ChildEnd, "exit" | "isForced"> & {
-    readonly isPriced: boolean;
+    readonly isCostKnown: boolean;
     /** Whether the transcript has the answer. */
     readonly isWritten: boolean;
     /** Whether the model was to be woken, and has not been. */
@@ -329,10 +329,10 @@ function endWarning(
 const ASLEEP = "The assistant wants to be woken, which claude -p waits for: this run does not, " +
   "because prompts in .claude/scheduled_tasks.json would be sent as well";
 
-/** Says that a child was killed whose answer is told all the same, and by whom. */
+/** Returns the warning about a killed child whose answer is printed nevertheless. */
 function killedWarning(
-  { isForced, isPriced, isWritten }: Pick<ChildEnd, "isForced"> & {
-    readonly isPriced: boolean;
+  { isForced, isCostKnown, isWritten }: Pick<ChildEnd, "isForced"> & {
+    readonly isCostKnown: boolean;
     readonly isWritten: boolean;
   },
   { limits: { exitTimeoutMs } }: ReportOptions,
@@ -343,8 +343,8 @@ function killedWarning(
   }
   const killed = isForced
     ? `Claude Code did not end within ${exitTimeoutMs / 1000} s of its answer and was killed`
-    : "Claude Code was killed behind its answer by somebody else (SIGKILL)";
-  return isPriced ? killed : `${killed}, so the cost is not known`;
+    : "Claude Code was killed after its answer by another process (SIGKILL)";
+  return isCostKnown ? killed : `${killed}, so the cost is not known`;
 }
 
 const SIGKILL = 9;

@@ -15,15 +15,15 @@ import type { Ending } from "../../control/effect.ts";
 
 /** The turns of a run so far. */
 export interface RunTurns {
-  /** What those come to of which nothing else is known any more. */
+  /** The totals of the turns of which nothing else is kept. */
   readonly past: TurnTotals;
-  /** Those that follow them, the oldest first. */
+  /** The turns after those, the oldest first. */
   readonly recent: readonly Turn[];
-  /** How many of these have had their results told. */
+  /** How many results of recent turns have been emitted. */
   readonly printed: number;
 }
 
-/** The turns of the run so far; what calls that succeeded were given is not known any more. */
+/** Returns the turns of the run so far. The input of calls that succeeded is not kept. */
 export function runTurns(state: OutputState): RunTurns {
   const { kept: { entries, past }, turnPrompts, failed, results } = state;
   const calls = new Map(listOf(failed).map((call) => [call.id, call]));
@@ -34,7 +34,7 @@ export function runTurns(state: OutputState): RunTurns {
   return { past, recent, printed: results - past.count };
 }
 
-/** What all turns of a run come to. */
+/** Returns the totals of all turns of a run. */
 export function sumOf({ past, recent }: RunTurns): TurnTotals {
   return withTurns(past, recent);
 }
@@ -67,12 +67,12 @@ export function forgetReported(step: OutputStep, { past, recent }: RunTurns): vo
   });
 }
 
-/** How often safeguards have stopped an answer, in turns and in those of children before this one. */
+/** Returns how many answers were stopped by safeguards, those of earlier children included. */
 export function safetyStopsOf({ options: { before } }: OutputState, turns: TurnTotals): number {
   return (before?.safetyStops ?? 0) + turns.refusals;
 }
 
-/** Counts of the subagents of turns, and of those that children before this one had. */
+/** Returns the counts of the subagents of turns, those of earlier children included. */
 export function subagentsOf(
   { subagentsBefore: before, taskEnds: ends }: OutputState,
   turns: TurnTotals,
@@ -81,41 +81,41 @@ export function subagentsOf(
   return subagentStats(turns.subagents, { stopped, before, ends });
 }
 
-/** How a child came to its end. */
+/** The end of a child. */
 export interface ChildEnd {
-  /** Absent when the child could not even be killed. */
+  /** Undefined when the child could not even be killed. */
   readonly exit: Exit | undefined;
   /** What the child left. */
   readonly remains: ChildRemains;
-  /** Whether this program has killed it, because it did not go by itself. */
+  /** Whether this program has killed it, because it did not end. */
   readonly isForced: boolean;
 }
 
-/** An end that is to be reported: of a turn that the child outlived, or with the child's own end of the last ones. */
+/** An end that is to be reported: of a turn that the child outlived, or of the last turns, with the child's own end. */
 export interface DueEnd {
   readonly end: TurnEnd;
   readonly child: ChildEnd | undefined;
 }
 
-/** The turns that an end is of, and what is known of them. */
+/** The turns that end, and what is known of them. */
 export interface DueTurns {
-  /** All turns of the run whose lines are there, and how many of them have been reported before. */
+  /** All turns of the run whose lines have been read, and how many of them have been reported before. */
   readonly run: RunTurns;
-  /** What those come to, but for the ones that only the end of the run gave rise to. */
+  /** Their totals, without the turns that the end of the run led to. */
   readonly sum: TurnTotals;
-  /** Those of the run that are not forgotten yet; none where what has ended has left no line. */
+  /** The recent turns of the run; none where the turn that ends has left no line. */
   readonly turns: readonly Turn[];
   /** The last of them. */
   readonly turn: Turn | undefined;
-  /** Whether a command, or a turn that never began, has left no line: what came before it is not its own. */
+  /** Whether the end is of a command, or of a turn that never began, which has left no line. */
   readonly isUnwritten: boolean;
-  /** The message that the last one is about. */
+  /** The message that the last turn answers. */
   readonly message: Message | undefined;
-  /** The version of Claude Code; undefined where nothing has told it. */
+  /** The version of Claude Code; undefined where it is not known. */
   readonly version: string | undefined;
 }
 
-/** Says which turns an end is of. */
+/** Returns the turns that end. */
 export function dueTurns(state: OutputState, { end: { ending }, child }: DueEnd): DueTurns {
   const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
   const run = runTurns(state);
@@ -139,16 +139,16 @@ export function dueTurns(state: OutputState, { end: { ending }, child }: DueEnd)
   };
 }
 
-/** Endings of turns that a hook of ours has stopped. */
+/** Endings of turns that a hook of this program has stopped. */
 const HALTS: readonly Ending["kind"][] = ["budget", "max-turns", "output-tries"];
 
-/** Leaves out turns that the child began after a hook of ours had stopped one at a limit, and before the child ended. */
+/** Leaves out the turns that the child began after a hook of this program had stopped one at a limit. */
 function untilHalted({ recent, printed }: RunTurns): readonly Turn[] {
   const place = recent.findIndex(({ halted }, at) => at >= printed && halted !== undefined);
   return place < 0 ? recent : recent.slice(0, place + 1);
 }
 
-/** Leaves out the turns that only the end of the run gave rise to: it stopped tasks, and the child told the model so. */
+/** Leaves out the turns that the end of the run led to: it stopped tasks, and the child sent this to the model. */
 function withoutStopped(turns: readonly Turn[]): readonly Turn[] {
   const end = turns.findLastIndex(({ prompt }) =>
     parseTaskNotification(prompt?.message.content)?.status !== "killed"
