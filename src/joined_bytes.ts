@@ -1,5 +1,7 @@
-/** Bytes one behind the other; a lone part is given as it is. */
-export function joinedBytes(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+/** Concatenates bytes. A single part is returned as it is, without a copy. */
+export function joinedBytes<Buffer extends ArrayBufferLike>(
+  parts: readonly Uint8Array<Buffer>[],
+): Uint8Array<Buffer | ArrayBuffer> {
   const [only, second] = parts;
   if (only !== undefined && second === undefined) return only;
   const whole = new Uint8Array(parts.reduce((size, { length }) => size + length, 0));

@@ -1,4 +1,4 @@
-import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { tryReadText } from "../../../ffi/files/regular_file.ts";
 import { upFrom } from "../../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
@@ -137,7 +137,7 @@ interface Frontmatter {
 
 /** The frontmatter of a skill or command; undefined for what is no such file. */
 function frontmatterOf(path: string): Frontmatter | undefined {
-  const text = textOf(path);
+  const text = tryReadText(path, LIMIT);
   if (text === undefined) return undefined;
   const [, block = ""] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---/u.exec(text) ?? [];
   const [, name] = /^name[ \t]*:(.*)$/mu.exec(block) ?? [];
@@ -153,18 +153,9 @@ function frontmatterOf(path: string): Frontmatter | undefined {
 /** The name that a workflow's `meta` gives it, which stands at the beginning. */
 function workflowName(path: string): string | undefined {
   if (!/\.[cm]?[jt]s$/u.test(path)) return undefined;
-  const text = textOf(path) ?? "";
+  const text = tryReadText(path, LIMIT) ?? "";
   const meta = text.indexOf("meta");
   return /\bname["']?\s*:\s*["'`]([^"'`]*)["'`]/u.exec(text.slice(meta, meta + 2000))?.[1];
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return new TextDecoder().decode(readRegularFile(path, { limit: LIMIT }));
-  } catch {
-    // There is none, or none that Claude Code would read.
-    return undefined;
-  }
 }
 
 /** Lists folders until so many entries have been listed; none for a folder that is not there. */
