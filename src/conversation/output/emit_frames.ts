@@ -22,7 +22,7 @@ import { type FastMode, type InitFacts, initFrame } from "./frames/init_frame.ts
 type EmitContext =
   & FrameContext
   & Required<Pick<FrameContext, "toolUses" | "decisions">>
-  & Pick<TaskContext, "allTasks" | "toldTasks">;
+  & Pick<TaskContext, "allTasks" | "printedTasks">;
 
 /** Emits frames, after `system/init`. Emits none as long as the version is unknown, which decides what frames hold. */
 export function emitAfterInit(
@@ -115,9 +115,9 @@ function emitContext(step: OutputStep, version: string): EmitContext {
     newUuid: () => newUuid(step),
     toolUses,
     allTasks: { get: (id) => taskOf(state, id) },
-    toldTasks: state.allTasks,
-    asked: named.has("assistant") ? undefined : { taken, joined },
-    denialsUntold: options.denialsUntold,
+    printedTasks: state.allTasks,
+    unnamedMessages: named.has("assistant") ? undefined : { taken, joined },
+    hidesDenials: options.denialsUntold,
     decisions,
     givenIds,
     typed: typedCommand?.command,

@@ -4,7 +4,7 @@ import type { Frame, LifecycleFrame } from "../../claude/wire/frame.ts";
 import type { UserFrame } from "../../claude/wire/message_frames.ts";
 import { parseTaskNotification } from "../../claude/transcript/task_notification.ts";
 import { NOT_NAMED, type OutputState, type OutputStep } from "./output_state.ts";
-import { askedBy } from "./frames/frame_context.ts";
+import { messageIds } from "./frames/frame_context.ts";
 import { newUuid } from "./emit_frames.ts";
 
 /** Records a message of the caller, and emits that it is queued. One that is repeated is only printed again. */
@@ -68,13 +68,13 @@ export function takeMessage(step: OutputStep, at: number, line: MessageLine): vo
     ? [replayFrame(step, message, { ...line, uuid: line.uuid ?? newUuid(step) })]
     : [];
   step.emit(...(isJoined ? [...again, ...started] : [...started, ...again]));
-  const asked = askedBy({ taken, joined }).user_message_uuid;
+  const asked = messageIds({ taken, joined }).user_message_uuid;
   const next = {
     taken: [...taken, message],
     joined: isJoined ? [...joined, message] : joined,
   };
   // A message that joins the turn is named by the next frames only where those before it have no id.
-  const isNamed = isJoined && askedBy(next).user_message_uuid === asked;
+  const isNamed = isJoined && messageIds(next).user_message_uuid === asked;
   step.update({
     ...next,
     awaited: awaited.toSpliced(at, 1),

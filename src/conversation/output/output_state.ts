@@ -5,7 +5,7 @@ import type { Activity, OutputOptions } from "./output_options.ts";
 import { type GrowingMap, growingMap } from "../../growing_map.ts";
 import {
   type ExactState,
-  NO_PARTS,
+  NO_PARTIAL,
   NO_REQUESTS,
   NO_STREAM,
   type ObservedRequests,
@@ -115,7 +115,7 @@ export function startOutput(options: OutputOptions, reporting: ReportOptions): O
     ...(options.partial === undefined ? {} : {
       streamed: [],
       requested: false,
-      ...(options.partial === "exact" ? { exact: NO_STREAM } : { partial: NO_PARTS }),
+      ...(options.partial === "exact" ? { exact: NO_STREAM } : { partial: NO_PARTIAL }),
     }),
     ...(options.heard === undefined ? {} : { observed: NO_REQUESTS }),
   };

@@ -6,7 +6,12 @@ import { atHome } from "../../claude/transcript/moved_lines.ts";
 import { summedSpent } from "../../claude/transcript/cost.ts";
 import { emitWaitingTurns, isAheadOfSubagent, SUBAGENT_DELAY } from "./lines/waiting_turns.ts";
 import { earlyAnswer } from "./lines/line_order.ts";
-import { emitHeartbeats, emitLongShells, untilBeat, untilLong } from "./live/long_calls.ts";
+import {
+  emitHeartbeats,
+  emitLongShells,
+  msUntilHeartbeat,
+  msUntilLongShell,
+} from "./live/long_calls.ts";
 import { emitUpToUnstartedCall } from "./subagents/begun_calls.ts";
 import type { OutputEffect, OutputState, OutputStep } from "./output_state.ts";
 import { noLines } from "./lines/kept_lines.ts";
@@ -169,7 +174,7 @@ function receiveShells(
   now: number,
 ): readonly OutputEffect[] {
   emitLongShells(step, { running: ids, startedAt, now });
-  const afterMs = untilLong(step.state, now);
+  const afterMs = msUntilLongShell(step.state, now);
   return afterMs === undefined ? [] : [lookAtShells(Math.max(LOOK_AGAIN_MS, afterMs))];
 }
 
@@ -351,7 +356,7 @@ function deadlinesAfter(
 ): readonly OutputEffect[] {
   const { prompt, hasInit, shells, openCalls } = state;
   const shellsChanged = shells !== before.shells;
-  const afterMs = shellsChanged ? untilLong(state, now) : undefined;
+  const afterMs = shellsChanged ? msUntilLongShell(state, now) : undefined;
   return [
     ...prompt !== undefined && !before.hasPrompt && !hasInit ? [INIT_DELAY] : [],
     ...shellsChanged
@@ -367,7 +372,7 @@ function deadlinesAfter(
 
 /** Returns the deadline at which a call is to be reported that is still at work then. */
 export function nextBeat(state: OutputState, now: number): OutputEffect {
-  const afterMs = untilBeat(state, now);
+  const afterMs = msUntilHeartbeat(state, now);
   return { type: "deadline", name: "beat", ...(afterMs === undefined ? {} : { afterMs }) };
 }
 

@@ -129,7 +129,7 @@ Deno.test("a denial has a frame if its tool is known", () => {
     [KNOWN, "permission_denied user"],
     [CONTEXT, "user"],
     // Where a tool decides on permissions, claude -p does not print it.
-    [{ ...KNOWN, denialsUntold: true }, "user"],
+    [{ ...KNOWN, hidesDenials: true }, "user"],
   ] as const;
   for (const [context, expected] of rows) assertEquals(kinds(framesOf(line, context)), expected);
   assertEquals(framesOf(line, { ...KNOWN, subagent })[0]?.["agent_id"], "a");

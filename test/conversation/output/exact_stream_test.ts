@@ -362,7 +362,7 @@ Deno.test("thoughts are estimated by the API's count, else their length", () => 
       thinkingEstimate(before, { type: "content_block_delta", index: 0, ...delta && { delta } }),
       {
         estimate,
-        ...added > 0 && { said: { estimated_tokens: estimate, estimated_tokens_delta: added } },
+        ...added > 0 && { fields: { estimated_tokens: estimate, estimated_tokens_delta: added } },
       },
     );
   }

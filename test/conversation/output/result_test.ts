@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
+  judgeEnding,
   unfinishedProblem,
   type Verdict,
-  verdictOf,
 } from "../../../src/conversation/output/result/verdict.ts";
 import {
   type ResultFacts,
@@ -313,12 +313,12 @@ Deno.test("the limit of turns is a result without an answer", () => {
 
 const screen = { lines: [], cursor: { row: 1, col: 1 } };
 
-function verdict(ending: Ending, more: Partial<Parameters<typeof verdictOf>[1]> = {}): Verdict {
+function verdict(ending: Ending, more: Partial<Parameters<typeof judgeEnding>[1]> = {}): Verdict {
   const limits = {
     ...{ timeoutMs: 3000, startTimeoutMs: 2000, deliveryTimeoutMs: 4000 },
     ...{ idleTimeoutMs: 5000, drainTimeoutMs: 6000, exitTimeoutMs: 7000 },
   };
-  return verdictOf(ending, {
+  return judgeEnding(ending, {
     ...{ limits, binary: "/bin/x", isClaude: true, turn: undefined, now: 0 },
     altered: "zero-width space (U+200B) at character 3",
     ...more,

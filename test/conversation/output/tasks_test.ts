@@ -632,7 +632,7 @@ function described(calls: readonly (readonly [name: string, input: unknown])[]) 
   const { tasks, frames } = trackProgress(
     new Map([["a", task]]),
     { agentId: "a", entry, cwd: "/home/me/project", home: "/home/me" },
-    { ...context, toolUses: new Map(), allTasks: new Map(), toldTasks: new Map() },
+    { ...context, toolUses: new Map(), allTasks: new Map(), printedTasks: new Map() },
   );
   assertEquals(tasks.get("a")?.calls, 4 + calls.length);
   assertEquals(frames[0]?.["usage"], { total_tokens: 15, tool_uses: 5, duration_ms: 1500 });

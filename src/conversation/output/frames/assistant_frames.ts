@@ -1,4 +1,4 @@
-import { addressOf, askedBy, commonFields, type FrameContext } from "./frame_context.ts";
+import { addressOf, commonFields, type FrameContext, messageIds } from "./frame_context.ts";
 import { printSentence } from "../result/api_failure.ts";
 import type { AssistantEntry, ContentBlock } from "../../../claude/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
@@ -42,7 +42,7 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
       ? {
         thinking_duration_ms: entry.thinkingDurationMs,
         thinking_display: entry.thinkingDisplay,
-        ...(context.asked === undefined ? {} : askedBy(context.asked)),
+        ...(context.unnamedMessages === undefined ? {} : messageIds(context.unnamedMessages)),
       }
       : {}),
   };

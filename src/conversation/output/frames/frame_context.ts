@@ -16,7 +16,7 @@ export interface FrameContext {
   /** The calls so far, by id. `permission_denied` frames need them. */
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
   /** Whether denials are not printed: `claude -p` prints none where a tool decides on permissions. */
-  readonly denialsUntold?: true | undefined;
+  readonly hidesDenials?: true | undefined;
   /** The caller's decisions on calls, by their ids. Decisions of hooks and rules are not among them. */
   readonly decisions?: Pick<ReadonlyMap<string, CallDecision>, "get" | "has">;
   /** The typed command that Claude Code itself runs, if any: its output is printed. */
@@ -24,7 +24,7 @@ export interface FrameContext {
   /** The caller's ids of prompts, by their ids in the transcript. */
   readonly givenIds?: GivenIds;
   /** The messages that the turn answers; undefined once a frame has named them. */
-  readonly asked?: TurnMessages | undefined;
+  readonly unnamedMessages?: TurnMessages | undefined;
   /** Whether all text of subagents is printed. */
   readonly subagentText?: boolean | undefined;
   /** Set for lines of a subagent's transcript, which give no frames without it. */
@@ -96,7 +96,7 @@ interface TurnMessages {
  * `user_message_uuid` is the last message with which the turn began; it is a message that joined the turn if the others
  * have no id, or if the last of them is not the user's.
  */
-export function askedBy(
+export function messageIds(
   messages: TurnMessages,
 ): { readonly user_message_uuid?: string; readonly user_message_uuids?: readonly string[] } {
   const uuids = messages.taken.flatMap(({ uuid }) => uuid ?? []);
@@ -107,9 +107,9 @@ export function askedBy(
 }
 
 /** Whether an answer names a message with which its turn began. */
-export function isToFirst(messages: TurnMessages): boolean {
+export function namesFirstMessage(messages: TurnMessages): boolean {
   const first = firstMessage(messages);
-  return first !== undefined && askedBy(messages).user_message_uuid === first.uuid;
+  return first !== undefined && messageIds(messages).user_message_uuid === first.uuid;
 }
 
 /** The last message with an id among those with which a turn began. */

@@ -78,12 +78,12 @@ export function hookEndIn(entry: Entry): HookEnd | undefined {
 }
 
 /** Whether the end of a hook is printed. `all` is set for `--include-hook-events`. */
-export function isHookTold({ event }: HookEnd, { all }: { readonly all: boolean }): boolean {
+export function isHookPrinted({ event }: HookEnd, { all }: { readonly all: boolean }): boolean {
   return all || ALWAYS_PRINTED.includes(event);
 }
 
 /** Whether the frames of a hook stand before the `system/init` of its turn. */
-export function isAhead({ event }: HookEnd): boolean {
+export function runsBeforeInit({ event }: HookEnd): boolean {
   return BEFORE_INIT.includes(event);
 }
 

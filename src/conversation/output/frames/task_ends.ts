@@ -90,7 +90,7 @@ export function endCall(tasks: Tasks, call: CallEnd, context: TaskContext): Task
   if (use === undefined) return { tasks, frames: [] };
   const named = taskOf(use, outcome);
   // A hook has reported the task's start and end.
-  if (named !== undefined && context.toldTasks.has(named.id) && !tasks.has(named.id)) {
+  if (named !== undefined && context.printedTasks.has(named.id) && !tasks.has(named.id)) {
     return { tasks, frames: [] };
   }
   const launched = named ?? taskWokenBy(use, call, context) ?? movedSkill(tasks, use, outcome);
@@ -321,7 +321,7 @@ function endNotifiedTask(
   }
   const task = tasks.get(taskId);
   // When a subagent ends, the session is notified once more of the tasks that the subagent would have been notified of.
-  if (task === undefined && context.toldTasks.has(taskId)) return { tasks, frames: [] };
+  if (task === undefined && context.printedTasks.has(taskId)) return { tasks, frames: [] };
   const rest = new Map(tasks);
   rest.delete(taskId);
   const error = failureOf(task, notification);

@@ -57,7 +57,7 @@ export interface TaskContext {
   /** All tasks so far, those of earlier runs that can be woken included. */
   readonly allTasks: Pick<Tasks, "get">;
   /** The tasks whose start this run has printed. */
-  readonly toldTasks: Pick<Tasks, "has">;
+  readonly printedTasks: Pick<Tasks, "has">;
 }
 
 /** Whether a task is a shell that a subagent runs in the background. The session is not notified of its end. */

@@ -233,7 +233,7 @@ const UNCHECKED =
 
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
   const refusal = refusalIn(entry, resultText(entry));
-  if (refusal === undefined || context.denialsUntold) return [];
+  if (refusal === undefined || context.hidesDenials) return [];
   const { reasonType } = refusal;
   // Denials of hooks are not printed, unless the hook is this program's own.
   if (reasonType === "hook" && !isOwnDenial(entry, context)) return [];

@@ -1,6 +1,6 @@
 import { preservedLines } from "../frames/frames_of_entry.ts";
 import { emitCompactionOutcome, isEnd, isSummary, waitsForOutcome } from "./compaction.ts";
-import { endCompleteAnswer, openAnswer } from "../live/live_answers.ts";
+import { endCompleteAnswer, openAnswerId } from "../live/live_answers.ts";
 import { groupHooks, hooksFirst, stopsAtEnd, subagentEndsFirst } from "./hook_ends.ts";
 import {
   beginningFirst,
@@ -47,7 +47,7 @@ export function emitLines(step: OutputStep): void {
     beginningFirst(step.state, [...stopHookEnds, ...listOf(ownLines)]),
   );
   const lines = inOrder(ordered, listOf(subagentLines));
-  const amid = placesAmidAnswers(lines, openAnswer(step.state));
+  const amid = placesAmidAnswers(lines, openAnswerId(step.state));
   step.update({
     stopHookEnds: [],
     ownLines: undefined,

@@ -1,4 +1,4 @@
-import { hookEndIn, hookFrames, isAhead, isHookTold } from "../frames/hook_frames.ts";
+import { hookEndIn, hookFrames, isHookPrinted, runsBeforeInit } from "../frames/hook_frames.ts";
 import { isUnderWay, type OutputState, type OutputStep } from "../output_state.ts";
 import { asText } from "../../../json_object.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
@@ -142,7 +142,7 @@ function isMessageOfHook(frame: Frame, name: unknown): boolean {
 export function emitHookEnd(step: OutputStep, entry: Entry): void {
   const end = hookEndIn(entry);
   const all = step.state.options.hookEvents === true;
-  if (end === undefined || !isHookTold(end, { all })) return;
-  const emit = isAhead(end) ? emitImmediately : emitAfterInit;
+  if (end === undefined || !isHookPrinted(end, { all })) return;
+  const emit = runsBeforeInit(end) ? emitImmediately : emitAfterInit;
   emit(step, (context) => hookFrames(end, context));
 }

@@ -1,7 +1,12 @@
 import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import { hookRemarks } from "../frames/hook_frames.ts";
 import { updateTasks } from "../frames/task_ends.ts";
-import { withOpenCalls, withoutEnded, withoutReturned, withShells } from "../live/long_calls.ts";
+import {
+  withOpenCalls,
+  withoutEndedShells,
+  withoutReturnedCalls,
+  withWaitedShells,
+} from "../live/long_calls.ts";
 import { endTurn } from "../turns/turn_results.ts";
 import type { OutputState, OutputStep } from "../output_state.ts";
 import { withKept } from "./kept_lines.ts";
@@ -110,7 +115,7 @@ function recordCallsOf(step: OutputStep, entry: AssistantEntry): void {
   const { openCalls, shells } = step.state;
   step.update({
     openCalls: withOpenCalls(openCalls, entry),
-    shells: withShells(shells, entry),
+    shells: withWaitedShells(shells, entry),
   });
   recordCalls(step, entry);
   recordShellCalls(step, entry);
@@ -120,8 +125,8 @@ function recordResultsOf(step: OutputStep, entry: UserEntry): void {
   emitDeferredLines(step);
   const { openCalls, shells } = step.state;
   step.update({
-    openCalls: withoutReturned(openCalls, entry),
-    shells: withoutEnded(shells, entry),
+    openCalls: withoutReturnedCalls(openCalls, entry),
+    shells: withoutEndedShells(shells, entry),
   });
   forgetReturnedCalls(step, entry);
 }

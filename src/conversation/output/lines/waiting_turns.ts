@@ -1,8 +1,8 @@
-import { typedSkills } from "../subagents/forked_skills.ts";
+import { typedSkillAgents } from "../subagents/forked_skills.ts";
 import { noticeIn } from "./line_order.ts";
 import { chainOf, listOf } from "../../../chain.ts";
 import type { OutputState, OutputStep, TurnEnd } from "../output_state.ts";
-import { skillIn } from "../subagents/typed_skill.ts";
+import { typedSkillName } from "../subagents/typed_skill.ts";
 import { commandOutput, isWords } from "../../../claude/transcript/special_entries.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
@@ -43,7 +43,7 @@ export function isAheadOfSubagent(state: OutputState): boolean {
       return status === "completed" && isSubagent && isSilent(id);
     }
     if (commandOutput(entry) !== undefined) {
-      const typed = typedSkills(lines);
+      const typed = typedSkillAgents(lines);
       return typed.some(isSilent) ||
         (typed.length === 0 && isOfSkill(state, entries.slice(0, place + 1)));
     }
@@ -59,7 +59,7 @@ export function isAheadOfSubagent(state: OutputState): boolean {
 /** Whether the last line is the output of a typed skill, whose subagent is printed too. */
 function isOfSkill(state: OutputState, lines: readonly Entry[]): boolean {
   const prompt = lines.findLast(isPrompt) ?? state.prompt;
-  return state.typedCommand === undefined && skillIn(prompt) !== undefined;
+  return state.typedCommand === undefined && typedSkillName(prompt) !== undefined;
 }
 
 /** Makes the result of a turn, all of whose own lines are there, wait for the lines of a subagent. */

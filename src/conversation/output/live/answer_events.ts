@@ -1,7 +1,7 @@
 import { emitInit, newUuid } from "../emit_frames.ts";
 import { apiUsage } from "../frames/assistant_frames.ts";
 import type { OutputState, OutputStep } from "../output_state.ts";
-import { NO_PARTS, type OpenAnswer, type PartialState, takeText } from "./answer_state.ts";
+import { NO_PARTIAL, type OpenAnswer, type PartialState, takeText } from "./answer_state.ts";
 import {
   emitRequestStatus,
   emitStreamBreak,
@@ -142,7 +142,7 @@ export function endAnswer(step: OutputStep): void {
   endText(step);
   for (const event of events) emitEvent(step, event);
   close(step, open);
-  updatePartial(step, { rests: open.last?.message.stop_reason === "end_turn" });
+  updatePartial(step, { endsTurn: open.last?.message.stop_reason === "end_turn" });
 }
 
 /** Emits the end of an answer without `message_stop`, which comes after the result of its structured answer. */
@@ -195,7 +195,7 @@ export function breakOffAnswer(step: OutputStep): void {
 
 /** Forgets the open answer. A hook that is late may still report its text, which is then ignored. */
 function close(step: OutputStep, { displayId, text }: OpenAnswer): void {
-  const { open: _, ...partial } = step.state.partial ?? NO_PARTS;
+  const { open: _, ...partial } = step.state.partial ?? NO_PARTIAL;
   step.update({ partial });
   forgetRequest(step);
   if (displayId !== undefined) {
@@ -207,13 +207,13 @@ function close(step: OutputStep, { displayId, text }: OpenAnswer): void {
   if (first !== undefined && areSameText(text, takeText(first).texts.join(""))) {
     forgetDisplayed(step, first.id);
   } else {
-    updatePartial(step, { unheard: [...partial.unheard, text].slice(-MOST_CLOSED) });
+    updatePartial(step, { undisplayed: [...partial.undisplayed, text].slice(-MOST_CLOSED) });
   }
 }
 
 /** Forgets a message that hooks report, and ignores what late hooks still report of it. */
 export function forgetDisplayed(step: OutputStep, displayId: string): void {
-  const { displayed, closed } = step.state.partial ?? NO_PARTS;
+  const { displayed, closed } = step.state.partial ?? NO_PARTIAL;
   updatePartial(step, {
     displayed: displayed.filter(({ id }) => id !== displayId),
     closed: [...closed, displayId].slice(-MOST_CLOSED),

@@ -11,18 +11,18 @@ import type { AssistantEntry } from "../../../claude/transcript/entry.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
 import type { StreamTimes } from "../result/result_frame.ts";
 
-/** What MessageDisplay hooks have told of a message, as far as it waits for something. */
+/** A message that MessageDisplay hooks have reported, without the pieces that have been emitted. */
 interface DisplayedMessage {
-  /** The hook's own id of it, which is not the API's. */
+  /** The hook's id of the message, which is not the API's. */
   readonly id: string;
   readonly turn: string;
-  /** Pieces by their place: hooks run side by side, and a later one may be heard first. */
+  /** Pieces by their index. Hooks run at the same time, so a later piece may be received first. */
   readonly pieces: ReadonlyMap<number, string>;
-  /** The place of the piece that comes next. */
+  /** The index of the piece that comes next. */
   readonly next: number;
 }
 
-/** A piece of what the model says, as a MessageDisplay hook tells it. */
+/** A piece of an answer, from a MessageDisplay hook. */
 interface DisplayedPiece {
   readonly message: string;
   readonly turn: string;
@@ -31,63 +31,65 @@ interface DisplayedPiece {
 }
 
 /**
- * What has to be remembered to say answers as they are written.
+ * The state of partial messages that are made up from hooks and lines.
  *
- * Text is known line by line, from MessageDisplay hooks; whatever else an answer holds, and that it is over, from its
- * lines in the transcript, which are written all at once when it is. By then the text behind a thought is being told.
+ * MessageDisplay hooks report text line by line. Everything else that an answer holds, and its end, is known from its lines
+ * in the transcript. Claude Code writes these all at once when the answer is complete; by then the text after a thought is
+ * being emitted.
  */
 export interface PartialState {
-  /** The answer that is being told. */
+  /** The answer whose `message_start` has been emitted, and whose `message_stop` has not. */
   readonly open?: OpenAnswer;
-  /** The calls that have not returned: until then the model is not asked again. */
+  /** The calls that have not returned. The model is not asked again before they have. */
   readonly calls: ReadonlySet<string>;
-  /** Those of the last answer that have returned: a hook may report them afterwards. */
+  /** The calls of the last answer that have returned. A hook may report them later. */
   readonly returned: ReadonlySet<string>;
-  /** Whether the last answer was to end the turn: if another follows, the model has been told something in between. */
-  readonly rests?: boolean;
-  /** What hooks have told and nobody has been told yet, or not to its end. */
+  /** Whether the last answer was to end the turn. If another follows, a line between them tells why. */
+  readonly endsTurn?: boolean;
+  /** Messages that hooks have reported and that have not been emitted, or not completely. */
   readonly displayed: readonly DisplayedMessage[];
-  /** The hook's ids of messages that have been told to their ends, the latest of them. */
+  /** The hooks' ids of the last messages that have been emitted completely. */
   readonly closed: readonly string[];
-  /** The texts of answers that were in the transcript before any hook told of them. */
-  readonly unheard: readonly string[];
-  /** The hook's id of the turn under way, once something of it has been told. */
+  /** The texts of answers whose lines were read before a hook reported them. */
+  readonly undisplayed: readonly string[];
+  /** The hook's id of the turn under way, once text of the turn has been emitted. */
   readonly turn?: string;
 }
 
-/** An answer whose beginning has been told. */
+/** An answer that is being emitted, made up from hooks and lines. */
 export interface OpenAnswer {
-  /** The id that `message_start` told: made up where the API's was not known yet. */
+  /** The id in `message_start`. It is made up if the API's was not known yet. */
   readonly id: string;
-  /** The API's, once a line has told it. */
+  /** The API's id, once a line of the answer has been read. */
   readonly apiId?: string;
-  /** The hook's. */
+  /** The hook's id. */
   readonly displayId?: string;
-  /** All text that has been told in deltas, and how much of it lines have shown. */
+  /** All text that has been emitted in deltas. */
   readonly text: string;
+  /** How many characters of `text` are in lines that have been emitted, in UTF-16 units. */
   readonly shown: number;
-  /** How many blocks have been begun, and the place of the text among them that goes on. */
+  /** How many blocks have been started. */
   readonly blocks: number;
+  /** The index of the open text block. */
   readonly writing?: number | undefined;
-  /** Its last line. */
+  /** The last line that has been read. */
   readonly last?: AssistantEntry;
-  /** Whether it has been told why it ends. */
+  /** Whether `message_delta` with the stop reason has been emitted. */
   readonly ends?: true;
 }
 
-/** Nothing has been told yet. */
-export const NO_PARTS: PartialState = {
+export const NO_PARTIAL: PartialState = {
   calls: new Set(),
   returned: new Set(),
   displayed: [],
   closed: [],
-  unheard: [],
+  undisplayed: [],
 };
 
-/** Most pieces of a message whose turn has not come: nobody waits for so many lines. */
+/** Most pieces of a message that wait for an earlier piece. No answer has so many lines. */
 const MOST_PIECES = 100_000;
 
-/** Reads what a MessageDisplay hook was given; undefined for what is none of the session's own. */
+/** Reads the payload of a MessageDisplay hook; undefined for a payload of a subagent or of another session. */
 export function displayedPiece(
   payload: HookPayload,
   sessionId: string,
@@ -100,7 +102,7 @@ export function displayedPiece(
   return { message: message_id, turn, index, text: delta };
 }
 
-/** Reads the calls of a batch that a PostToolBatch hook was given; none of a subagent's. */
+/** Reads the calls in the payload of a PostToolBatch hook; none for a payload of a subagent or of another session. */
 export function batchedCalls(payload: HookPayload, sessionId: string): ReadonlySet<string> {
   const { tool_calls: calls } = payload;
   if (!isOfSession(payload, sessionId) || !Array.isArray(calls)) return new Set();
@@ -114,7 +116,7 @@ function isOfSession({ agent_id, session_id }: HookPayload, sessionId: string): 
   return agent_id === undefined && (session_id === undefined || session_id === sessionId);
 }
 
-/** Adds a piece to the messages that have not been told to their ends, in the order in which they were begun. */
+/** Adds a piece to the messages that have not been emitted completely. They are in the order in which they began. */
 export function withPiece(
   messages: readonly DisplayedMessage[],
   { message: id, turn, index, text }: DisplayedPiece,
@@ -128,7 +130,7 @@ export function withPiece(
   return messages.map((each) => each === known ? { ...known, pieces } : each);
 }
 
-/** Takes the pieces whose turn it is: the text from where the last one ended, up to the first piece that is missing. */
+/** Takes the next pieces out of a message, up to the first piece that is missing. */
 export function takeText(
   message: DisplayedMessage,
 ): { readonly message: DisplayedMessage; readonly texts: readonly string[] } {
@@ -142,82 +144,82 @@ export function takeText(
   return { message: texts.length === 0 ? message : { ...message, pieces, next }, texts };
 }
 
-/** What has to be remembered to say answers event by event, as the API streams them. */
+/** The state of partial messages that are emitted from the API's stream, which the relay observes. */
 export interface ExactState {
-  /** What has been heard and waits for what the transcript has to tell before it, the oldest first. */
+  /** Parts that wait for lines that belong before them, the oldest first. */
   readonly waiting: readonly ObservedPart[];
-  /** When the requests under way were made, in milliseconds from the start of the child. */
+  /** When the requests under way were sent, in milliseconds from the start of the child. */
   readonly askedAt: ReadonlyMap<number, number>;
-  /** The answer that is being told. */
+  /** The answer whose `message_start` has been emitted, and whose `message_stop` has not. */
   readonly open?: StreamedAnswer;
-  /** What the API says of limits with answers to the last requests. */
+  /** What the API reported about limits with its last responses, by request. */
   readonly limits: ReadonlyMap<number, HeardLimits>;
-  /** By what other limits than those that were told last are known; absent where none were told. */
+  /** The mark of the limits that were emitted last; undefined where none were. */
   readonly emittedLimits?: string | undefined;
-  /** The calls of the last answer that have not returned: until then the model is not asked again. */
+  /** The calls of the last answer that have not returned. The model is not asked again before they have. */
   readonly calls: ReadonlySet<string>;
-  /** Whether the model has been told something since its last answer. */
-  readonly fresh: boolean;
-  /** How much has been thought in the block under way, in tokens. */
+  /** Whether a line in the user's name has been emitted since the last answer. The next answer cannot begin before that. */
+  readonly hasNewInput: boolean;
+  /** How much has been thought in the block under way, in estimated tokens. */
   readonly thought: number;
-  /** What the first request offered the model. */
+  /** The tools and options of the first request. */
   readonly offer?: RequestOffer;
-  /** When the first answer since the last result came. */
+  /** The times of the first answer since the last result. */
   readonly times?: StreamTimes | undefined;
 }
 
-/** A part of a stream, and when it was heard. */
+/** A part of a stream. */
 export interface StreamPart {
+  /** Milliseconds from the start of the child. */
   readonly at: number;
   readonly request: number;
   readonly part: Exclude<StreamedPart, { readonly kind: "limits" }>;
 }
 
-/** The same, or that the last request is made again. */
+/** A part of a stream, or that the last request is made again. */
 export type ObservedPart = StreamPart | { readonly retry: ApiRetry };
 
-/** An answer whose beginning has been told. */
+/** An answer that is being emitted from its stream. */
 export interface StreamedAnswer {
   readonly request: number;
   /** The API's id. */
   readonly id: string;
-  /** How many blocks have begun and ended in the stream, and how many lines of it have been told. */
+  /** How many blocks have begun in the stream. */
   readonly begun: number;
+  /** How many blocks have ended in the stream. */
   readonly ended: number;
+  /** How many lines of the answer have been emitted: one for each block. */
   readonly shown: number;
-  /** The end of the last block and what follows it: the frames of the answer come before. */
+  /** Deferred events: the end of the last block and what follows it. The line of the block comes before them. */
   readonly tail: readonly StreamEvent[];
-  /** The call with which it gives a structured answer. */
+  /** The id of the call that gives a structured answer. */
   readonly output?: string;
-  /** Set once the stream is over, in whichever way. */
-  readonly over?: "whole" | "broken";
+  /** How the stream has ended; absent as long as it has not. */
+  readonly ending?: "complete" | "broken";
 }
 
-/** Nothing has been heard yet. */
 export const NO_STREAM: ExactState = {
   waiting: [],
   askedAt: new Map(),
   limits: new Map(),
   calls: new Set(),
-  fresh: true,
+  hasNewInput: true,
   thought: 0,
 };
 
-/** What is remembered of the API's stream where answers are not told by it. */
+/** What is kept of the API's stream where no partial messages are wanted. */
 export interface ObservedRequests {
-  /** What the first request offered the model. */
+  /** The tools and options of the first request. */
   readonly offer?: RequestOffer;
-  /** When requests were made, and when the first of their answers came, in milliseconds from the start of the child. */
+  /** The times of requests and of the first events of their answers, in milliseconds from the start of the child. */
   readonly requests: ReadonlyMap<number, ObservedRequest>;
 }
 
-/** A request, and what has come of it. */
 type ObservedRequest = Pick<StreamTimes, "askedAt"> & Partial<StreamTimes>;
 
-/** Nothing has been heard yet. */
 export const NO_REQUESTS: ObservedRequests = { requests: new Map() };
 
-/** Takes a part of the API's stream; most change nothing. */
+/** Records the times that a part of the API's stream shows; most parts show none. */
 export function observeRequest(
   heard: ObservedRequests,
   { at, request, part }: Extract<Input, { readonly type: "stream" }>,
@@ -245,7 +247,7 @@ const MOMENTS: ReadonlyMap<unknown, Exclude<keyof StreamTimes, "askedAt">> = new
   ],
 );
 
-/** The times of the first answer to what was asked since a moment. */
+/** The times of the first answer to a request that was sent at a moment or later. */
 export function firstAnswerTimes(
   { requests }: ObservedRequests,
   since: number,
@@ -256,7 +258,7 @@ export function firstAnswerTimes(
   return undefined;
 }
 
-/** Forgets what was asked before a moment. */
+/** Forgets the requests that were sent before a moment. */
 export function forgetRequestsBefore(heard: ObservedRequests, before: number): ObservedRequests {
   const requests = [...heard.requests].filter(([, { askedAt }]) => askedAt >= before);
   return { ...heard, requests: new Map(requests) };

@@ -25,7 +25,7 @@ import {
   recordStreamed,
 } from "./stream_frames.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
-import { askedBy, systemFrame } from "../frames/frame_context.ts";
+import { messageIds, systemFrame } from "../frames/frame_context.ts";
 
 /** Receives a part of the API's stream, from the relay. */
 export function receiveStreamPart(
@@ -74,11 +74,11 @@ export function emitStream(step: OutputStep): void {
 function nextPart(
   { exact, hasInit, isBetweenTurns, version }: OutputState,
 ): ObservedPart | undefined {
-  const { waiting: [part], open, calls, fresh } = exact ?? NO_STREAM;
+  const { waiting: [part], open, calls, hasNewInput } = exact ?? NO_STREAM;
   if (part === undefined) return undefined;
-  const goesOn = isRetry(part) ? open?.over === "broken" : open?.request === part.request;
+  const goesOn = isRetry(part) ? open?.ending === "broken" : open?.request === part.request;
   const isEarly = !hasInit || isBetweenTurns || version === undefined;
-  const isFirst = !isEarly && open === undefined && calls.size === 0 && fresh;
+  const isFirst = !isEarly && open === undefined && calls.size === 0 && hasNewInput;
   return goesOn || isFirst ? part : undefined;
 }
 
@@ -113,7 +113,7 @@ function endRequest(step: OutputStep, request: number): void {
   const others = new Map(askedAt);
   others.delete(request);
   updateExact(step, { askedAt: others });
-  if (open?.request === request && open.over === undefined) breakOff(step, open);
+  if (open?.request === request && open.ending === undefined) breakOff(step, open);
 }
 
 /** An event of the API's stream. */
@@ -132,7 +132,7 @@ function emitEvent(step: OutputStep, timed: TimedEvent): void {
     emitMessageStart(step, timed);
     return;
   }
-  if (open?.request !== request || open.over !== undefined) return;
+  if (open?.request !== request || open.ending !== undefined) return;
   const tail = [...open.tail, event];
   switch (event.type) {
     case "ping":
@@ -145,7 +145,7 @@ function emitEvent(step: OutputStep, timed: TimedEvent): void {
     case "message_delta":
       return updateExact(step, { open: { ...open, tail } });
     case "message_stop":
-      updateExact(step, { open: { ...open, tail, over: "whole" } });
+      updateExact(step, { open: { ...open, tail, ending: "complete" } });
       return release(step);
     case "error":
       return breakOff(step, open);
@@ -206,12 +206,12 @@ function recordTimes(step: OutputStep, { at, event: { type } }: TimedEvent): voi
 
 /** Emits how much has been thought, before the thoughts. */
 function emitThinkingTokens(step: OutputStep, event: StreamEvent): void {
-  const { estimate, said } = thinkingEstimate(streamOf(step.state).thought, event);
+  const { estimate, fields } = thinkingEstimate(streamOf(step.state).thought, event);
   updateExact(step, { thought: estimate });
-  if (said === undefined) return;
-  const { user_message_uuid } = askedBy(step.state);
+  if (fields === undefined) return;
+  const { user_message_uuid } = messageIds(step.state);
   emitAfterInit(step, (context) => [
-    systemFrame("thinking_tokens", { ...said, user_message_uuid }, context),
+    systemFrame("thinking_tokens", { ...fields, user_message_uuid }, context),
   ]);
 }
 
@@ -224,7 +224,7 @@ function breakOff(step: OutputStep, open: StreamedAnswer): void {
 function broken(open: StreamedAnswer): StreamedAnswer {
   const stop = { type: "content_block_stop", index: open.begun - 1 };
   const tail = open.begun > open.ended ? [...open.tail, stop] : open.tail;
-  return { ...open, ended: open.begun, tail, over: "broken" };
+  return { ...open, ended: open.begun, tail, ending: "broken" };
 }
 
 /** Emits a line of an answer, in its place among the events of the stream. */
@@ -261,7 +261,7 @@ function emitStreamUntil(step: OutputStep, id: string): void {
   const left = streamOf(step.state).waiting.filter((part, index) =>
     index >= start || isRetry(part)
   );
-  updateExact(step, { waiting: left, calls: new Set(), fresh: true });
+  updateExact(step, { waiting: left, calls: new Set(), hasNewInput: true });
   emitStream(step);
 }
 
@@ -283,14 +283,14 @@ export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
   }
   if (holdsOutputResult(step.state, entry)) flushBeforeOutput(step);
   else close(step);
-  updateExact(step, { calls: left, fresh: true });
+  updateExact(step, { calls: left, hasNewInput: true });
   forgetRequest(step);
 }
 
 /** Ends the open answer if all of its lines have been read. */
 export function endCompleteAnswer(step: OutputStep): void {
   const { open } = streamOf(step.state);
-  const isComplete = open?.over !== undefined && open.shown > 0;
+  const isComplete = open?.ending !== undefined && open.shown > 0;
   if (isComplete && !awaitsOutputResult(step.state)) close(step);
 }
 
@@ -304,7 +304,7 @@ function awaitsOutputResult({ exact }: OutputState): boolean {
 export function endTurnAnswers(step: OutputStep): void {
   close(step);
   const waiting = streamOf(step.state).waiting.filter((part) => !isRetry(part));
-  updateExact(step, { waiting, calls: new Set(), fresh: true });
+  updateExact(step, { waiting, calls: new Set(), hasNewInput: true });
   forgetRequest(step);
 }
 
@@ -312,7 +312,7 @@ export function endTurnAnswers(step: OutputStep): void {
 function release(step: OutputStep): void {
   const { open } = streamOf(step.state);
   if (open === undefined || open.shown < open.ended) return;
-  if (open.over === undefined) flush(step);
+  if (open.ending === undefined) flush(step);
   else if (awaitsOutputResult(step.state)) flushBeforeOutput(step);
   else close(step);
 }
@@ -341,13 +341,13 @@ function flush(step: OutputStep): void {
 function close(step: OutputStep): void {
   const { open } = streamOf(step.state);
   if (open === undefined) return;
-  const isComplete = open.over === "whole";
-  if (open.over === undefined) updateExact(step, { open: broken(open) });
+  const isComplete = open.ending === "complete";
+  if (open.ending === undefined) updateExact(step, { open: broken(open) });
   flush(step);
   if (isComplete) emitLimits(step, open.request);
   else emitStreamBreak(step, { messageId: open.id, blockIndex: open.begun });
   const { open: _, ...exact } = streamOf(step.state);
-  step.update({ exact: { ...exact, fresh: !isComplete } });
+  step.update({ exact: { ...exact, hasNewInput: !isComplete } });
   // A line that replaces the rest of the answer comes of the same request, and so does a stream that begins once more.
   if (isComplete) forgetRequest(step);
 }
@@ -392,7 +392,7 @@ function updateExact(step: OutputStep, changes: Partial<ExactState>): void {
 /** An estimate of the tokens that were thought in the block under way, and the fields to emit, if any. */
 export interface ThinkingEstimate {
   readonly estimate: number;
-  readonly said?: { readonly estimated_tokens: number; readonly estimated_tokens_delta: number };
+  readonly fields?: { readonly estimated_tokens: number; readonly estimated_tokens_delta: number };
 }
 
 /**
@@ -419,6 +419,6 @@ export function thinkingEstimate(before: number, event: StreamEvent): ThinkingEs
 }
 
 function grown(before: number, estimate: number): ThinkingEstimate {
-  const said = { estimated_tokens: estimate, estimated_tokens_delta: estimate - before };
-  return { estimate, said };
+  const fields = { estimated_tokens: estimate, estimated_tokens_delta: estimate - before };
+  return { estimate, fields };
 }

@@ -22,7 +22,7 @@ export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
 }
 
 /** The API's id of the open answer, as far as it is known. */
-export function openAnswer({ exact, partial }: OutputState): string | undefined {
+export function openAnswerId({ exact, partial }: OutputState): string | undefined {
   return exact === undefined ? partial?.open?.apiId : exact.open?.id;
 }
 

@@ -26,7 +26,7 @@ export function withOpenCalls(
 }
 
 /** The open calls without those whose results a line holds. Calls that waited for them start. */
-export function withoutReturned(
+export function withoutReturnedCalls(
   calls: OpenCalls,
   { message, timestamp }: UserEntry,
 ): OpenCalls {
@@ -72,7 +72,7 @@ export function recordPermissionDecided(
 }
 
 /** Milliseconds until the next heartbeat of a call; undefined where no call runs. */
-export function untilBeat({ openCalls }: OutputState, now: number): number | undefined {
+export function msUntilHeartbeat({ openCalls }: OutputState, now: number): number | undefined {
   const due = [...openCalls.values()].flatMap(({ since, heartbeats }) =>
     since === undefined ? [] : [since + (heartbeats + 1) * HEARTBEAT_MS - now]
   );
@@ -107,7 +107,7 @@ const LONG_SHELL_MS = 3000;
 type WaitedShells = OutputState["shells"];
 
 /** The shells that the turn waits for, with those that a line calls. */
-export function withShells(
+export function withWaitedShells(
   waited: WaitedShells,
   { message, timestamp }: AssistantEntry,
 ): WaitedShells {
@@ -125,7 +125,7 @@ export function withShells(
 }
 
 /** The shells that the turn waits for, without those whose results a line holds. */
-export function withoutEnded(waited: WaitedShells, { message }: UserEntry): WaitedShells {
+export function withoutEndedShells(waited: WaitedShells, { message }: UserEntry): WaitedShells {
   if (waited.size === 0 || typeof message.content === "string") return waited;
   const shells = new Map(waited);
   for (const { tool_use_id: id } of message.content) if (typeof id === "string") shells.delete(id);
@@ -133,7 +133,7 @@ export function withoutEnded(waited: WaitedShells, { message }: UserEntry): Wait
 }
 
 /** Milliseconds until the running shells have to be listed; undefined where the turn waits for none. */
-export function untilLong(state: OutputState, now: number): number | undefined {
+export function msUntilLongShell(state: OutputState, now: number): number | undefined {
   const waiting = waitedShells(state).map(([, { since }]) => since + LONG_SHELL_MS - now);
   return waiting.length === 0 ? undefined : Math.max(0, Math.min(...waiting));
 }

@@ -5,7 +5,7 @@ import type { OutputState, OutputStep } from "../output_state.ts";
 import {
   batchedCalls,
   displayedPiece,
-  NO_PARTS,
+  NO_PARTIAL,
   type OpenAnswer,
   takeText,
   withPiece,
@@ -44,7 +44,7 @@ export function receiveText(step: OutputStep, payload: HookPayload): void {
  * display the text of the next answer before that.
  */
 export function receiveToolBatch(step: OutputStep, payload: HookPayload): void {
-  const { calls, returned } = step.state.partial ?? NO_PARTS;
+  const { calls, returned } = step.state.partial ?? NO_PARTIAL;
   const batch = batchedCalls(payload, step.state.options.sessionId);
   updatePartial(step, { calls: calls.union(batch.difference(returned)) });
 }
@@ -54,7 +54,7 @@ export function emitDisplayedText(step: OutputStep): void {
   const { partial, hasInit, isBetweenTurns, version } = step.state;
   const first = partial?.displayed[0];
   if (partial === undefined || first === undefined) return;
-  const { open, calls, turn, unheard, rests = false } = partial;
+  const { open, calls, turn, undisplayed, endsTurn = false } = partial;
   // Lines that have not been read yet hold the beginning of the turn, and what the model was told before this answer.
   const isEarly = !hasInit || isBetweenTurns || version === undefined ||
     (turn !== undefined && first.turn !== turn);
@@ -64,16 +64,16 @@ export function emitDisplayedText(step: OutputStep): void {
     return;
   }
   if (calls.size > 0) return;
-  if (unheard.length > 0) {
+  if (undisplayed.length > 0) {
     const text = takeText(first).texts.join("");
     // The hooks of an earlier answer may be lost.
-    const at = unheard.findIndex((known) => areSameText(known, text));
+    const at = undisplayed.findIndex((known) => areSameText(known, text));
     if (at >= 0) forgetDisplayed(step, first.id);
-    updatePartial(step, { unheard: at < 0 ? [] : unheard.slice(at + 1) });
+    updatePartial(step, { undisplayed: at < 0 ? [] : undisplayed.slice(at + 1) });
     emitDisplayedText(step);
     return;
   }
-  if (rests) return;
+  if (endsTurn) return;
   updatePartial(step, { turn: first.turn });
   startAnswer(step, { model: nextModel(step.state), displayId: first.id });
   emitPieces(step);
@@ -207,7 +207,7 @@ function endShownText(step: OutputStep, text: string): void {
 
 /** Records a line of the open answer, and its calls. */
 function recordLine(step: OutputStep, entry: AssistantEntry): void {
-  const { open, calls } = step.state.partial ?? NO_PARTS;
+  const { open, calls } = step.state.partial ?? NO_PARTIAL;
   if (open === undefined) return;
   updatePartial(step, { open: { ...open, last: entry } });
   const called = entry.message.content.flatMap(({ type, id }) =>
@@ -228,7 +228,7 @@ export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
   updatePartial(step, {
     calls: calls.difference(results),
     returned: returned.union(results),
-    rests: false,
+    endsTurn: false,
   });
   if (open?.apiId === undefined || isAmidAnswer) return;
   if (holdsOutputResult(step.state, entry)) endBeforeOutput(step);
@@ -256,8 +256,8 @@ export function endTurnAnswers(step: OutputStep): void {
   if (step.state.partial === undefined) return;
   endOpenAnswer(step);
   for (const { id } of step.state.partial.displayed) forgetDisplayed(step, id);
-  const { calls, returned } = NO_PARTS;
-  updatePartial(step, { calls, returned, rests: false });
+  const { calls, returned } = NO_PARTIAL;
+  updatePartial(step, { calls, returned, endsTurn: false });
   forgetRequest(step);
 }
 

@@ -1,4 +1,4 @@
-import { askedBy, systemFrame } from "../frames/frame_context.ts";
+import { messageIds, systemFrame } from "../frames/frame_context.ts";
 import type { OutputState, OutputStep } from "../output_state.ts";
 import type { ApiRetry } from "../../control/input.ts";
 import { emitAfterInit, newUuid } from "../emit_frames.ts";
@@ -11,7 +11,7 @@ import type { UserEntry } from "../../../claude/transcript/entry.ts";
 export function emitRequestStatus(step: OutputStep): void {
   const { requested, options: { sessionId } } = step.state;
   if (requested !== false) return;
-  const { user_message_uuids } = askedBy(step.state);
+  const { user_message_uuids } = messageIds(step.state);
   step.update({ requested: true });
   step.emit(
     systemFrame("status", {
@@ -52,7 +52,7 @@ export function emitStreamEvent(
   },
 ): void {
   const namesMessages = event.type === "message_start" && !step.state.named.has("stream_event");
-  const fields = namesMessages ? { ...more, ...askedBy(step.state) } : more;
+  const fields = namesMessages ? { ...more, ...messageIds(step.state) } : more;
   emitAfterInit(step, ({ version, sessionId, newUuid }) => [
     streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more: fields }),
   ]);

@@ -7,7 +7,7 @@ import { isJoinedEnd, type Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
 import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
 import type { FailureSubtype, ResultFrame } from "../../../claude/wire/result_frame.ts";
-import { askedBy, isToFirst } from "../frames/frame_context.ts";
+import { messageIds, namesFirstMessage } from "../frames/frame_context.ts";
 import { type FastMode, fastModeOf } from "../frames/init_frame.ts";
 import { modelUsageOf, usageSince } from "./model_usage.ts";
 import { printSentence } from "./api_failure.ts";
@@ -200,8 +200,8 @@ function messageFields(facts: ResultFacts, { isTimed }: ResultEnd) {
   const asked = { taken: facts.messages ?? [], joined: facts.joined ?? [] };
   return {
     origin: originOf(facts),
-    ...askedBy(asked),
-    ...(isTimed && isToFirst(asked) ? firstRequest(facts) : {}),
+    ...messageIds(asked),
+    ...(isTimed && namesFirstMessage(asked) ? firstRequest(facts) : {}),
   };
 }
 

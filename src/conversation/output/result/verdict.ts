@@ -81,7 +81,7 @@ interface VerdictOptions extends ReportOptions {
 type EndingOf<Kind extends Ending["kind"]> = Extract<Ending, { readonly kind: Kind }>;
 
 /** Returns what an ending means: the outcome, and for a failure its cause and a remedy. */
-export function verdictOf(ending: Ending, options: VerdictOptions): Verdict {
+export function judgeEnding(ending: Ending, options: VerdictOptions): Verdict {
   switch (ending.kind) {
     case "answered":
       return answeredVerdict(options);

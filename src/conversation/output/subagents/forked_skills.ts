@@ -68,7 +68,7 @@ export function forgetSkillCalls(step: OutputStep): void {
 }
 
 /** The ids of subagents that run typed skills, which have no call. */
-export function typedSkills(lines: readonly SubagentLine[]): readonly string[] {
+export function typedSkillAgents(lines: readonly SubagentLine[]): readonly string[] {
   return lines.flatMap(({ subagent: { agentId, toolUseId }, entry }) =>
     toolUseId === undefined && isSkillText(entry) ? [agentId] : []
   );

@@ -3,7 +3,7 @@ import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import { endSkill } from "../frames/task_ends.ts";
 import { startTask, type Task } from "../frames/tasks.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
-import { isSkillText, recordFork, typedSkills } from "./forked_skills.ts";
+import { isSkillText, recordFork, typedSkillAgents } from "./forked_skills.ts";
 import { emitDeferredLines } from "./subagent_lines.ts";
 import type { OutputStep } from "../output_state.ts";
 import { emitAfterInit, emitImmediately, emitTasks } from "../emit_frames.ts";
@@ -20,7 +20,7 @@ import { resultText } from "../../../claude/transcript/kept_entry.ts";
 export function emitTypedSkill(step: OutputStep, entry: Entry): void {
   const { typedCommand, prompt, taken } = step.state;
   const text = typedCommand === undefined ? commandOutput(entry) : undefined;
-  const name = text === undefined ? undefined : skillIn(prompt);
+  const name = text === undefined ? undefined : typedSkillName(prompt);
   if (text === undefined || name === undefined || entry.type === "other") return;
   // A command may have several names: the one that was typed is printed.
   const command = commandName(slashWord(taken.at(-1)?.text ?? "")?.name ?? name);
@@ -47,7 +47,7 @@ function commandName(name: string): string {
 }
 
 /** The name of the skill that a prompt asks for. The prompt of a command that Claude Code runs itself begins with a tag. */
-export function skillIn(prompt: UserEntry | undefined): string | undefined {
+export function typedSkillName(prompt: UserEntry | undefined): string | undefined {
   const content = prompt?.message.content;
   return typeof content === "string" ? slashWord(content)?.name : undefined;
 }
@@ -55,7 +55,7 @@ export function skillIn(prompt: UserEntry | undefined): string | undefined {
 /** Emits that the skill's subagent started and ended, before the `system/init` of the turn, and then its lines. */
 function emitWork(step: OutputStep, name: string): void {
   const { uncalledLines, version } = step.state;
-  const [agentId] = typedSkills(uncalledLines);
+  const [agentId] = typedSkillAgents(uncalledLines);
   const lines = uncalledLines.filter(({ subagent }) => subagent.agentId === agentId);
   const [first] = lines;
   if (agentId === undefined || first === undefined) {

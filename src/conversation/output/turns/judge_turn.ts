@@ -4,7 +4,7 @@ import { parseTaskNotification } from "../../../claude/transcript/task_notificat
 import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { Outcome } from "../../../claude/wire/outcome.ts";
-import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "../result/verdict.ts";
+import { judgeEnding, overspentVerdict, type Verdict, wrappedVerdict } from "../result/verdict.ts";
 import type { OutputState } from "../output_state.ts";
 import type { DueEnd, DueTurns } from "./run_turns.ts";
 
@@ -24,7 +24,7 @@ export function judgeTurn(
   const { turns, turn, run, message, version } = due;
   const { stop } = ending.kind === "answered" ? ending : {};
   const verdict = confirmed(
-    verdictOf(ending, {
+    judgeEnding(ending, {
       ...reporting,
       conversation: options.conversation,
       command: message?.way === undefined ? undefined : message.command,
