@@ -19,11 +19,11 @@ export const ERRNO = {
   ECONNREFUSED: 111,
 } as const;
 
-/** What was being done when a libc call failed. */
+/** A libc call and its purpose, for the text of an error. */
 export interface Attempt {
   /** Name of the libc function. */
   readonly call: string;
-  /** What it was to do, as in `Cannot <action>`; a path is added behind it. */
+  /** The purpose, as in `Cannot <action>`. The path follows it. */
   readonly action: string;
   /** The file the call was about. */
   readonly path?: string;

@@ -6,9 +6,9 @@ const LIBRARY = "libc.so.6";
  * Every libc function the program calls.
  *
  * `ioctl`, `open` and `syscall` are variadic in C; on x86_64 System V a fixed prototype passes its
- * arguments in the same registers. Only `poll` and `epoll_wait` are nonblocking: their errno is that
- * of another thread, and their news comes in a buffer. `poll_at_once` is the same function as `poll`
- * for a look that does not wait.
+ * arguments in the same registers. Only `poll` and `epoll_wait` run on another thread (`nonblocking`), so
+ * their errno cannot be read; their result is in a buffer. `poll_at_once` is `poll` on this thread, for calls
+ * with a timeout of 0.
  */
 const TABLE = {
   __errno_location: { parameters: [], result: "pointer" },
@@ -80,8 +80,8 @@ const TABLE = {
 } as const;
 
 /**
- * Those that a run calls so often, or that wait on another thread, that Deno is to compile a call of each, which takes
- * it 0.15 ms; it does so when the library is opened. All others are called by their address, which takes 3 us a call.
+ * Functions that a run calls often or on another thread. Deno compiles a call of each when the library is opened, which
+ * takes 0.15 ms a function. All others are called by their address, which takes 3 us a call.
  */
 const COMPILED: ReadonlySet<string> = new Set<keyof typeof TABLE>([
   "close",
@@ -100,8 +100,8 @@ const loaded = load();
 /**
  * The table of libc functions, opened once and kept for the life of the program.
  *
- * It is opened when this module is loaded, but what goes wrong then is thrown only here, so that a
- * program which merely imports this folder still runs where libc cannot be used.
+ * The library is opened when this module is loaded. A failure is thrown only here, so that a program which
+ * imports this folder and calls nothing runs where libc cannot be used.
  *
  * @throws LibcUnavailableError on anything but x86_64 Linux with glibc 2.34 or newer and `-A`.
  */
@@ -125,7 +125,7 @@ function load(): Libc | LibcUnavailableError {
   }
 }
 
-/** Opens the library once for all that is called in either way. */
+/** Opens the library with compiled functions and with functions that are called by their address. */
 function openLibrary(): Libc {
   const rows = Object.entries<Deno.ForeignFunction>(TABLE);
   const { symbols } = Deno.dlopen(
@@ -143,17 +143,17 @@ function openLibrary(): Libc {
   })) as unknown as Libc;
 }
 
-/** What this machine offers of what the program needs of it. */
+/** Which functions of the table this machine has. */
 export interface LibcInventory {
-  /** The platform, with the version of its glibc if that can be asked. */
+  /** The platform, with the version of its glibc if it is known. */
   readonly platform: Platform;
-  /** How many functions the table has. */
+  /** The number of functions in the table. */
   readonly functions: number;
-  /** Those that the library lacks, by their C names: all of them when it cannot be loaded. */
+  /** The names of functions that the library lacks; all if it cannot be loaded. */
   readonly missing: readonly string[];
 }
 
-/** Looks for every function of the table; unlike `libc()` it says what is missing, and never throws. */
+/** Looks for every function of the table. Unlike `libc()` it returns which ones are missing, and never throws. */
 export function libcInventory(): LibcInventory {
   const names = Object.keys(TABLE);
   const optional = Object.fromEntries(
@@ -165,7 +165,7 @@ export function libcInventory(): LibcInventory {
     missing = names.filter((name) => library.symbols[name] === null);
     library.close();
   } catch {
-    // No such library, or no permission: then there is no function either.
+    // The library does not exist or Deno lacks the permission, so all functions are missing.
   }
   return {
     platform: { ...thisPlatform(), glibc: glibcVersion() },

@@ -1,4 +1,4 @@
-/** What the program runs on, as far as libc cares. */
+/** The properties of a machine that decide whether libc can be used. */
 export interface Platform {
   /** `Deno.build.os`. */
   readonly os: string;
@@ -8,7 +8,7 @@ export interface Platform {
   readonly env?: string | undefined;
   /** State of Deno's ffi permission: "granted", "prompt" or "denied". */
   readonly ffiPermission: string;
-  /** Version of the loaded glibc, such as "2.36"; absent while none was asked. */
+  /** Version of the loaded glibc, such as "2.36"; absent until it is asked for. */
   readonly glibc?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export class LibcUnavailableError extends Error {
 }
 
 /**
- * What stands in the way of calling libc on `platform`, or undefined if nothing does.
+ * Returns why libc cannot be used on `platform`, or undefined if it can.
  *
  * The struct layouts, constants and fixed prototypes of variadic functions in this folder are those
  * of x86_64 Linux with glibc, so anything else is refused before the first call.

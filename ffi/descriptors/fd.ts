@@ -1,15 +1,14 @@
 import { type Attempt, checked, ERRNO, lastErrno, LibcError } from "../errno.ts";
 import { libc } from "../libc.ts";
 
-/** "again": nothing can be done now, poll first. "end": the other side is gone for good. */
+/** "again": the call would block, poll first. "end": the other side is closed. */
 export type Blocked = "again" | "end";
 
 /**
- * How often a call is repeated whose error nobody expects.
+ * How often a call with an unexpected error is repeated.
  *
- * Once in some hundred thousand failing calls, most often while the program is young, errno is that of an
- * earlier call by the time it can be read (Deno 2.9.6). A call that failed has done nothing, so it may be made
- * again; a real error comes again.
+ * Once in some hundred thousand failing calls, most often soon after the start, errno is that of an earlier call
+ * (Deno 2.9.6). A failed call had no effect, so it can be repeated. A real error occurs again.
  */
 const REPEATS = 2;
 
@@ -20,10 +19,9 @@ const MSG_NOSIGNAL = 0x4000;
 /**
  * Reads into `buffer` from a nonblocking fd and says how many bytes arrived.
  *
- * A pty master whose last slave is closed answers EIO, which is as much the end as 0 bytes are, and so does a socket with
- * ECONNRESET whose other side has gone without reading all that it was sent.
- * What was written before that is always delivered first. One read of a pty gives about 4 KB at
- * most.
+ * Returns "end" for 0 bytes, for EIO of a pty master whose last slave is closed, and for ECONNRESET of a socket whose other
+ * side closed without reading everything. Bytes that were written before are always delivered first. One read of a pty
+ * returns about 4 KB at most.
  *
  * @throws RangeError for an empty buffer: its 0 bytes would look like the end.
  * @throws LibcError for any error but EAGAIN, EINTR, EIO and ECONNRESET.
@@ -70,7 +68,7 @@ export function sendFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Blo
   });
 }
 
-/** Hands bytes over, again and again while nothing but chance prevents it. */
+/** Writes bytes. Repeats the call after EINTR and after unexpected errors. */
 function writeAccepted(
   bytes: Uint8Array<ArrayBuffer>,
   { hand: attemptWrite, attempt }: { readonly hand: () => number; readonly attempt: Attempt },
@@ -101,17 +99,17 @@ export function closeFd(fd: number): void {
 const SEEK_CUR = 1;
 
 /**
- * Where the next byte goes that is read from a file or written to it, in bytes from its start; after a write with
- * O_APPEND the end of what that has written.
+ * Returns the position of an open file in bytes from its start, where the next read or write begins. After a write with
+ * O_APPEND it is the end of the written bytes.
  *
- * @throws LibcError ESPIPE when it is no file.
+ * @throws LibcError ESPIPE if it is no file.
  */
 export function filePosition(fd: number): number {
   const position = Number(libc().lseek(fd, 0n, SEEK_CUR));
   return checked(position, { call: "lseek", action: `ask for the position of fd ${fd}` });
 }
 
-/** What an fd is open on, as far as it matters here. */
+/** What an fd is open on. */
 export interface FdStat {
   readonly kind: "file" | "null device" | "pipe" | "socket" | "terminal" | "other";
   /** Size of a file, in bytes. */
@@ -190,7 +188,7 @@ interface DrainOptions {
 }
 
 /**
- * Reads what a nonblocking fd holds: "again" when it is empty, "end" when it is over, "more" when
+ * Reads all available bytes of a nonblocking fd. Returns "again" if it is empty, "end" at its end, and "more" if
  * `maxReads` were not enough.
  *
  * Called once per poll this carries 50 MB/s and more from a pty while timers fire on time.

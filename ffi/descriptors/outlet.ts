@@ -10,36 +10,35 @@ const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
 
-/** A pipe that can be written to at all has room for so many bytes: PIPE_BUF of pipe(7). */
+/** A writable pipe has room for at least so many bytes (pipe(7)). */
 const PIPE_BUF = 4096;
 
-/** Why an outlet takes nothing any more: its reader is gone, or what write(2) says is wrong with it. */
+/** Why an outlet accepts no more text: its reader is closed, or the error of write(2). */
 export type OutletEnd = "unread" | LibcError;
 
 /**
- * What an fd is open on, written to without ever waiting for whoever reads it: a pipe that nobody empties, or a
- * terminal that somebody has stopped with Ctrl-S, must not stop this program. What it does not take at once is
- * kept, however much that is.
+ * Writes to an fd without blocking: a full pipe, or a terminal that was stopped with Ctrl-S, must not stop this program.
+ * Buffers all text that the fd does not accept at once, without a limit.
  *
- * O_NONBLOCK belongs to the open file, which this program shares with its caller, so a pipe or terminal is opened
- * anew. Where that is forbidden, as after a change of user, it is written to in small parts while poll(2) says that
- * it has room: that waits only for a pipe that another program fills just then, or for a terminal whose window hangs.
+ * O_NONBLOCK belongs to the open file, which this program shares with its caller, so a pipe or terminal is opened again.
+ * If that is forbidden, as after a change of user, the outlet writes in small parts while poll(2) reports room. Then a
+ * write blocks only if another program fills the pipe at the same moment, or if the window of the terminal hangs.
  */
 export class Outlet implements Disposable {
-  /** Called once, when it takes nothing any more. */
+  /** Called once, when the outlet accepts no more text. */
   onEnd: (() => void) | undefined;
-  /** The fd to be polled for writing while bytes are pending. */
+  /** The fd to poll for writing while bytes are pending. */
   readonly fd: number;
   readonly #write: typeof writeFd;
-  readonly #opened: boolean;
+  readonly #wasReopened: boolean;
   readonly #encoder = new TextEncoder();
   #queue = new WriteQueue();
-  /** What has been kept and is in no queue yet, and whether more is to follow first. */
+  /** Buffered text that is not in the queue yet, and whether `gather()` was called. */
   #text = "";
-  #gathers = false;
+  #isGathering = false;
   #end: OutletEnd | undefined;
   #disposed = false;
-  #held = false;
+  #isPaused = false;
 
   /**
    * @param fd of this process
@@ -47,51 +46,51 @@ export class Outlet implements Disposable {
    */
   constructor(fd: number) {
     const { kind } = fdStat(fd);
-    const anew = kind === "pipe" || kind === "terminal" ? openAnew(fd) : undefined;
-    this.#opened = anew !== undefined;
-    this.fd = anew ?? fd;
+    const reopened = kind === "pipe" || kind === "terminal" ? reopen(fd) : undefined;
+    this.#wasReopened = reopened !== undefined;
+    this.fd = reopened ?? fd;
     if (kind === "socket") this.#write = sendFd;
-    else if (anew === undefined && kind !== "file") this.#write = writeIfWritable;
+    else if (reopened === undefined && kind !== "file") this.#write = writeIfWritable;
     else this.#write = writeFd;
   }
 
-  /** How many bytes at least have not been taken yet, and could be. */
+  /** At least the number of buffered bytes; 0 while paused. */
   get pending(): number {
-    return this.#held ? 0 : this.#queue.pending + this.#text.length;
+    return this.#isPaused ? 0 : this.#queue.pending + this.#text.length;
   }
 
-  /** Why it takes nothing any more; undefined as long as it does. */
+  /** Why the outlet accepts no more text; undefined before that. */
   get end(): OutletEnd | undefined {
     return this.#end;
   }
 
-  /** Writes what is taken at once, behind what has been kept, and keeps the rest. */
+  /** Writes a text after the buffered text, and buffers the part that the fd does not accept. */
   write(text: string): void {
     if (this.#end !== undefined || this.#disposed) return;
     this.#text += text;
-    if (!this.#gathers) this.flush();
+    if (!this.#isGathering) this.flush();
   }
 
-  /** Keeps what comes until it is flushed: many texts are written faster together. */
+  /** Buffers all text until the next `flush()`: one write of many texts is faster. */
   gather(): void {
-    this.#gathers = true;
+    this.#isGathering = true;
   }
 
-  /** Keeps everything, until it is released. */
+  /** Buffers all text until `resume()`, also after `flush()`. */
   pause(): void {
-    this.#held = true;
+    this.#isPaused = true;
   }
 
-  /** Writes what has been kept, and from now on what comes. */
+  /** Ends `pause()` and writes the buffered text. */
   resume(): void {
-    this.#held = false;
+    this.#isPaused = false;
     this.flush();
   }
 
-  /** Writes what has been kept, as far as it is taken now. */
+  /** Writes the buffered text as far as the fd accepts it. */
   flush(): void {
-    this.#gathers = false;
-    if (this.#held) return;
+    this.#isGathering = false;
+    if (this.#isPaused) return;
     if (this.#text !== "") {
       this.#queue.push(this.#encoder.encode(this.#text));
       this.#text = "";
@@ -105,24 +104,24 @@ export class Outlet implements Disposable {
     }
   }
 
-  /** Takes nothing any more, as if its reader had gone, of which nobody is told. */
+  /** Drops all text from now on, without a call of `onEnd`. */
   abandon(): void {
     this.onEnd = undefined;
     if (this.#end === undefined) this.#finish("unread");
   }
 
-  /** Forgets what has been kept. */
+  /** Drops the buffered text. */
   drop(): void {
     this.#text = "";
     this.#queue = new WriteQueue();
   }
 
-  /** Forgets what has been kept, and takes nothing any more. */
+  /** Drops the buffered text, and accepts no more. */
   [Symbol.dispose](): void {
     if (this.#disposed) return;
     this.#disposed = true;
     this.drop();
-    if (this.#opened) closeFd(this.fd);
+    if (this.#wasReopened) closeFd(this.fd);
   }
 
   #finish(end: OutletEnd): void {
@@ -132,8 +131,8 @@ export class Outlet implements Disposable {
   }
 }
 
-/** The same pipe or terminal with a file of its own behind the fd, unless that is forbidden. */
-function openAnew(fd: number): number | undefined {
+/** Opens the same pipe or terminal again, as an open file of its own; undefined if that is forbidden. */
+function reopen(fd: number): number | undefined {
   const path = cString(`/proc/self/fd/${fd}`);
   const opened = libc().open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   return opened === -1 ? undefined : opened;

@@ -13,8 +13,8 @@ const MSG_CTRUNC = 0x8;
 const MSG_CMSG_CLOEXEC = 0x4000_0000;
 
 /**
- * Where things are in the one buffer of a call: the `struct msghdr`, the `struct iovec` of what is sent, the control
- * message with its header, and then the bytes themselves.
+ * Offsets in the buffer of a call: the `struct msghdr`, the `struct iovec` of the data, the control message with its
+ * header, and then the data.
  */
 const MSGHDR_BYTES = 56;
 const MSG_IOV = 16;
@@ -28,19 +28,19 @@ const CONTROL = IOVEC + IOVEC_BYTES;
 const CMSGHDR_BYTES = 16;
 const FD_BYTES = 4;
 
-/** How often a call is repeated whose error nobody expects: see `readFd`. */
+/** How often a call with an unexpected error is repeated: see `REPEATS` in `fd.ts`. */
 const REPEATS = 2;
 
-/** More fds than these in one message are none of ours. */
+/** The largest number of fds in a message. This program never sends more. */
 const MOST_FDS = 8;
 const CONTROL_BYTES = CMSGHDR_BYTES + MOST_FDS * FD_BYTES;
 const DATA = CONTROL + CONTROL_BYTES;
 
 /**
- * Sends bytes to a stream socket, and with the first of them fds, of which the other side gets its own. Says how many
- * bytes were accepted, with all of the fds; none went with "again" and "end".
+ * Sends bytes and duplicates of fds to a stream socket. Returns the number of accepted bytes, which include all fds, or
+ * "again" or "end" if nothing was sent.
  *
- * @throws RangeError when there are no bytes, or too many fds
+ * @throws RangeError for no bytes or too many fds
  * @throws LibcError for any error but EAGAIN, EINTR, EPIPE and ECONNRESET
  */
 export function sendFds(
@@ -73,17 +73,17 @@ export function sendFds(
   }
 }
 
-/** What arrived in one piece. */
+/** The result of one receive call. */
 export interface Received {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Fds of this process that came with them, to be closed by who takes them; no child inherits them. */
+  /** The received fds. The caller has to close them. No child inherits them. */
   readonly fds: readonly number[];
-  /** Whether there were more of them than there may be, which the kernel has closed. */
+  /** True if there were more than `MOST_FDS`. The kernel closed the others. */
   readonly isCut: boolean;
 }
 
 /**
- * Reads from a nonblocking stream socket what is there, at most so many bytes, and the fds that came with it.
+ * Reads at most `most` bytes from a nonblocking stream socket, and the fds that came with them.
  *
  * @throws LibcError for any error but EAGAIN, EINTR and ECONNRESET
  */
@@ -112,7 +112,7 @@ export function receiveFds(fd: number, { most }: { readonly most: number }): Rec
   }
 }
 
-/** The fds of the one control message that there is room for. */
+/** Reads the fds of the control message. */
 function fdsIn(view: DataView): readonly number[] {
   const there = Number(view.getBigUint64(MSG_CONTROLLEN, true));
   if (there < CMSGHDR_BYTES) return [];
@@ -127,8 +127,8 @@ function fdsIn(view: DataView): readonly number[] {
 }
 
 /**
- * A `struct msghdr` with all that it points to behind it. The buffer is made as an ArrayBuffer because a small typed array
- * may lie in V8's heap, where it can move.
+ * Builds a `struct msghdr` with the structures that it points to in one buffer. The buffer is an explicit ArrayBuffer,
+ * because V8 can move a small typed array.
  */
 function messageOf(dataBytes: number) {
   const buffer = new Uint8Array(new ArrayBuffer(DATA + dataBytes));

@@ -24,7 +24,7 @@ export class Pipe implements Disposable {
     this.#close(this.readFd);
   }
 
-  /** Closes the end that is written to, once it holds all. */
+  /** Closes the end that is written to, after all bytes are written. */
   closeWriteEnd(): void {
     this.#close(this.writeFd);
   }

@@ -3,19 +3,19 @@ import { closeFd, readFd, writeFd } from "./fd.ts";
 import { libc } from "../libc.ts";
 import { waitOnSharedThread } from "./shared_wait.ts";
 
-/** What a wait is to look for on one fd; a hang-up is always looked for. */
+/** The events of one fd that a wait looks for. A hang-up is always reported. */
 export interface Interest {
   readonly fd: number;
   readonly read?: boolean;
   readonly write?: boolean;
 }
 
-/** What a wait found on one fd. */
+/** The events of one fd that a wait found. */
 export interface Ready {
   readonly fd: number;
   readonly readable: boolean;
   readonly writable: boolean;
-  /** The other side is gone; what it wrote before may still be there to read. */
+  /** The other side is closed. Bytes that it wrote before may be left to read. */
   readonly hangup: boolean;
 }
 
@@ -33,17 +33,17 @@ const POLLFD_BYTES = 8;
 const LONGEST_TIMEOUT_MS = 0x7fffffff;
 
 /**
- * How many waits have a thread of their own. Deno has 32 for all that blocks: with that many waits nothing else would go
- * on, files that are read among it. One that has its own is told a little sooner.
+ * The largest number of waits with a thread of their own, which return a little sooner than shared ones. Deno has 32
+ * threads for all blocking calls. If waits used all of them, other calls such as reads of files would stop.
  */
 const MOST_THREADS = 8;
 
-/** How many waits have one now. */
+/** The number of waits with a thread of their own. */
 let threads = 0;
 
 /**
- * Waits for any of several fds at once, in one poll(2) on a thread of Deno's blocking pool, or on one thread with others
- * where there are many.
+ * Waits for any of several fds, in one poll(2) on a thread of Deno's blocking pool. If there are many waits, further ones
+ * share one thread.
  *
  * A pending wait keeps the process alive, and looks at its fds until it returns. So the order
  * at the end is `wake()`, await the pending wait, dispose, and close an fd only when no pending
@@ -121,7 +121,7 @@ async function waitAlone(
   }
 }
 
-/** The same without a thread: waits until there is something to be found, and looks then. */
+/** Waits on the shared thread until an fd is ready, and then polls without waiting. */
 async function waitShared(
   polled: readonly Interest[],
   table: DataView<ArrayBuffer>,
@@ -138,7 +138,7 @@ async function waitShared(
   return look();
 }
 
-/** Whether `fd` takes at least a byte now, or an error if nothing else. */
+/** Returns true if `fd` accepts at least a byte now, or has an error. */
 export function isWritable(fd: number): boolean {
   const polled = [{ fd, write: true }];
   const table = encode(polled);

@@ -9,14 +9,14 @@ const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
 
-/** Nothing has come yet, whatever poll(2) said, or a signal did. */
+/** No data yet, although poll(2) reported some, or a signal interrupted the read. */
 const AGAIN: readonly number[] = [ERRNO.EAGAIN, ERRNO.EINTR];
 
 /**
- * Reads whatever a person has named, a FIFO, a terminal or `/dev/stdin` too, to its end, however long that takes to
- * come. Meanwhile the program hears signals, and timers ring.
+ * Reads a path that a user named to its end: a file, a FIFO, a terminal or `/dev/stdin`. Waits without a time limit, while
+ * signals and timers of the program work.
  *
- * @param options.limit of more bytes than these only the first are read
+ * @param options.limit reading stops after so many bytes; a few more may be returned
  * @throws LibcError as open(2) and read(2) say.
  */
 export async function readToEnd(
@@ -30,7 +30,7 @@ export async function readToEnd(
   const poller = stack.use(new Poller());
   let bytes = new Uint8Array(64 * 1024);
   for (let length = 0;;) {
-    // A FIFO that nobody has opened for writing yet looks as if it had ended, unless it is waited for.
+    // A read of a FIFO without a writer returns 0 like an end, so wait for data first.
     await poller.wait([{ fd, read: true }], -1);
     const free = bytes.subarray(length);
     const count = Number(libc().read(fd, free, BigInt(free.length)));

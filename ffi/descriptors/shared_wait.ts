@@ -12,27 +12,27 @@ const EVENT_BYTES = 12;
 const MOST_EVENTS = 64;
 const LONGEST_TIMEOUT_MS = 0x7fffffff;
 
-/** Somebody who waits, by the set of fds that is waited for. */
+/** A pending wait. */
 interface Waiter {
-  /** When it has waited long enough, as `performance.now()` tells time. */
+  /** When the wait times out, on the clock of `performance.now()`. */
   readonly until: number;
   readonly leave: () => void;
   timer?: ReturnType<typeof setTimeout>;
 }
 
+/** Pending waits by their epoll fd. */
 const waiters = new Map<number, Waiter>();
 
-/** The set of all sets that are waited for, once there has been one. */
+/** The epoll fd that contains those of all pending waits. It is opened by the first wait. */
 let sharedSet: number | undefined;
 let isWaiting = false;
 
 /**
- * Waits until one of several fds is ready, or for so long, on the one thread that all share who wait here (epoll(7)).
+ * Waits until one of several fds is ready or the time is over. All calls share one thread (epoll(7)).
  *
- * @param fds each with the events of poll(2) that are looked for; none is twice among them. What is always ready, as a
- * file is, is not waited for
- * @param timeoutMs at least 0; infinity for as long as it takes
- * @throws LibcError when there are as many fds as there may be
+ * @param fds events of poll(2) by fd. Fds that are always ready, such as files, are ignored
+ * @param timeoutMs at least 0; Infinity for no limit
+ * @throws LibcError if the limit of open files is reached
  */
 export async function waitOnSharedThread(
   fds: ReadonlyMap<number, number>,
@@ -57,7 +57,7 @@ export async function waitOnSharedThread(
     waiters.set(set, waiter);
     if (!isWaiting) void serveWaiters(all);
     else if (timeoutMs < LONGEST_TIMEOUT_MS) {
-      // The wait that goes on does not know of it; the next one will.
+      // The epoll_wait that is running does not know this timeout. The next one will.
       waiter.timer = setTimeout(waiter.leave, Math.ceil(timeoutMs));
     }
     await promise;
@@ -66,7 +66,7 @@ export async function waitOnSharedThread(
   }
 }
 
-/** Waits for everybody, as long as there is somebody. */
+/** Repeats epoll_wait and ends the waits that are ready or over, until none is pending. */
 async function serveWaiters(all: number): Promise<void> {
   isWaiting = true;
   const events = new DataView(new ArrayBuffer(EVENT_BYTES * MOST_EVENTS));
@@ -75,7 +75,7 @@ async function serveWaiters(all: number): Promise<void> {
     const until = Math.min(...waiters.values().map((waiter) => waiter.until));
     const restMs = Math.max(0, Math.ceil(until - performance.now()));
     const timeoutMs = restMs > LONGEST_TIMEOUT_MS ? -1 : restMs;
-    // A wait that a signal ends counts as one that found nothing.
+    // A signal ends epoll_wait with -1, which counts as no event.
     const count = await libc().epoll_wait(all, events, MOST_EVENTS, timeoutMs);
     for (let at = 0; at < count; at++) {
       waiters.get(events.getInt32(at * EVENT_BYTES + 4, true))?.leave();

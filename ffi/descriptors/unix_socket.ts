@@ -18,8 +18,8 @@ export const MAX_SOCKET_PATH = 107;
  * Connects to the stream socket at `path`, without waiting; the fd is nonblocking, and inherited by no child.
  *
  * @throws RangeError when the path is longer than `MAX_SOCKET_PATH`
- * @throws LibcError ENOENT and ECONNREFUSED as long as nobody listens there, EAGAIN when too many wait to be taken, and
- * whatever else connect(2) says.
+ * @throws LibcError ENOENT and ECONNREFUSED if no process listens there, EAGAIN if the backlog is full, and other errors of
+ * connect(2).
  */
 export function connectUnix(path: string): number {
   const address = addressOf(path);
@@ -33,9 +33,9 @@ export function connectUnix(path: string): number {
 }
 
 /**
- * Listens on a stream socket at `path`, where nothing may be yet; the fd is nonblocking, and inherited by no child.
+ * Listens on a new stream socket at `path`. The fd is nonblocking, and no child inherits it.
  *
- * @param options.backlog how many may wait to be taken
+ * @param options.backlog the largest number of connections that wait to be accepted
  * @throws RangeError when the path is longer than `MAX_SOCKET_PATH`
  * @throws LibcError EADDRINUSE where anything has that path already, and whatever else bind(2) says.
  */
@@ -48,14 +48,13 @@ export function listenUnix(path: string, { backlog }: { readonly backlog: number
   });
 }
 
-/** Nobody waits to be taken, or who did has gone. */
+/** No connection waits, or it was closed before it was accepted. */
 const NO_CONNECTION: readonly number[] = [ERRNO.EAGAIN, ERRNO.EINTR, ERRNO.ECONNABORTED];
 
 /**
- * Takes a connection to a socket that is listened on; undefined when none waits. The fd is nonblocking, and inherited by
- * no child.
+ * Accepts a connection; undefined if none waits. The fd is nonblocking, and no child inherits it.
  *
- * @throws LibcError EMFILE and ENFILE when there are as many files open as there may be, and whatever else accept(2) says.
+ * @throws LibcError EMFILE and ENFILE if the limit of open files is reached, and other errors of accept(2).
  */
 export function acceptUnix(listener: number): number | undefined {
   const fd = libc().accept4(listener, null, null, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -66,11 +65,11 @@ export function acceptUnix(listener: number): number | undefined {
 /** FIONBIO of ioctl(2). */
 const FIONBIO = 0x5421n;
 
-/** Has a socket that another program has made wait for nobody. */
+/** Makes a socket nonblocking that another program created. */
 export function setNonblocking(fd: number): void {
   checked(libc().ioctl(fd, FIONBIO, Int32Array.of(1)), {
     call: "ioctl",
-    action: "have a socket wait for nobody",
+    action: "make a socket nonblocking",
   });
 }
 
@@ -78,7 +77,7 @@ export function setNonblocking(fd: number): void {
 const SO_ACCEPTCONN = 30;
 const SO_DOMAIN = 39;
 
-/** Whether an fd is a Unix socket that is listened on; one that is not open is none. */
+/** Returns true for a listening Unix socket; false for other and closed fds. */
 export function isUnixListener(fd: number): boolean {
   const optionOf = (option: number): number | undefined => {
     const value = new Int32Array(1);
@@ -88,7 +87,7 @@ export function isUnixListener(fd: number): boolean {
   return optionOf(SO_DOMAIN) === AF_UNIX && optionOf(SO_ACCEPTCONN) === 1;
 }
 
-/** Who is at the other end of a connection: the one who connected, or who listened, as it was then. */
+/** The process at the other end of a connection, as it was when it connected or listened. */
 export interface Peer {
   readonly pid: number;
   readonly uid: number;
@@ -99,7 +98,7 @@ const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
 const UCRED_INTS = 3;
 
-/** Tells who is at the other end; a process of another pid namespace has pid 0. */
+/** Returns the process at the other end. A process of another pid namespace has pid 0. */
 export function peerOf(fd: number): Peer {
   const ucred = new Int32Array(UCRED_INTS);
   const length = Uint32Array.of(ucred.byteLength);
@@ -108,7 +107,7 @@ export function peerOf(fd: number): Peer {
     action: "ask who is at the other end",
   });
   const [pid = 0, uid = 0] = ucred;
-  // A uid_t has no sign.
+  // A uid_t is unsigned.
   return { pid, uid: uid >>> 0 };
 }
 
@@ -116,7 +115,9 @@ export function peerOf(fd: number): Peer {
 function addressOf(path: string): Uint8Array<ArrayBuffer> {
   const name = cString(path);
   if (name.length > MAX_SOCKET_PATH + 1) {
-    throw new RangeError(`Cannot use the socket "${path}": its path is longer than one may be`);
+    throw new RangeError(
+      `Cannot use the socket "${path}": its path is longer than ${MAX_SOCKET_PATH} bytes`,
+    );
   }
   const address = new Uint8Array(FAMILY_BYTES + name.length);
   new DataView(address.buffer).setUint16(0, AF_UNIX, true);
@@ -124,7 +125,7 @@ function addressOf(path: string): Uint8Array<ArrayBuffer> {
   return address;
 }
 
-/** A new socket, which is closed again where it cannot be used. */
+/** Creates a socket, and closes it if `use` throws. */
 function withSocket(use: (fd: number) => void): number {
   const fd = checked(
     libc().socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),

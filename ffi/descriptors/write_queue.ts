@@ -24,8 +24,7 @@ export class WriteQueue {
 
   /**
    * Writes until everything is accepted ("done"), the fd takes no more for now ("again"), or its
-   * reader is gone ("end", as writeFd knows it). At the end what is left can reach nobody and is
-   * dropped.
+   * reader is gone ("end", as in writeFd). Then the rest is dropped.
    *
    * @param write how bytes are written, unless with writeFd
    * @throws LibcError as writeFd does.

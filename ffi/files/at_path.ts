@@ -1,4 +1,4 @@
-/** What is at a path, or at the end of the links that it leads to; undefined where nothing can be seen. */
+/** Returns what a path leads to, through links; undefined if it does not exist or cannot be read. */
 export function fileAt(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.statSync(path);
@@ -7,7 +7,7 @@ export function fileAt(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** What is at a path itself, be it a link; undefined where nothing can be seen. */
+/** Returns what is at a path without following a link; undefined if it does not exist or cannot be read. */
 export function entryAt(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.lstatSync(path);
@@ -25,7 +25,7 @@ export function tryRemove(path: string): void {
   }
 }
 
-/** The names in a folder, in no order; none where it cannot be read. */
+/** Returns the names in a folder in no particular order; none if it cannot be read. */
 export function namesIn(folder: string): readonly string[] {
   try {
     return Array.from(Deno.readDirSync(folder), ({ name }) => name);
@@ -35,8 +35,8 @@ export function namesIn(folder: string): readonly string[] {
 }
 
 /**
- * Whether a path is a link that leads to something outside of the folder that it lies in. What leads nowhere does not, nor
- * does what cannot be looked at.
+ * Returns true if a path is a link to a target outside of the folder that contains the link. A link without a target and an
+ * unreadable path return false.
  */
 export function linksOutside(path: string): boolean {
   try {

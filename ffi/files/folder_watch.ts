@@ -14,30 +14,30 @@ const IN_DELETE = 0x200;
 const IN_IGNORED = 0x8000;
 const IN_ONLYDIR = 0x01000000;
 
-/** Most bytes of one read, and most reads: whatever happens in a folder keeps nothing else from being heard. */
+/** The limits of one `readChanges()`, so that a busy folder does not block other inputs. */
 const MAX_READ = 65536;
 const MOST_READS = 16;
 
-/** What has happened in folders. */
+/** Changes in the watched folders. */
 export interface FolderChanges {
   /**
-   * What has been written to, in order: the names that the files had when they were opened. Several writes in a row to
-   * the same name may count as one.
+   * The names of written files, in order, as they were when the files were opened. Several successive writes to the same
+   * name may appear once.
    */
   readonly written: readonly string[];
-  /** Whether something was made, moved there or removed. */
+  /** True if an entry was created, moved into a folder or removed. */
   readonly changed: boolean;
-  /** Whether one of the folders is gone: another one of its name is not watched. */
+  /** True if a watched folder was removed. A new folder of the same name is not watched. */
   readonly isGone: boolean;
 }
 
-/** Becomes readable whenever something is made, moved there, written to or removed in one of some folders (inotify(7)). */
+/** Watches folders: its fd becomes readable when an entry is created, moved there, written or removed (inotify(7)). */
 export class FolderWatch implements Disposable {
-  /** The fd to be polled for reading. */
+  /** The fd to poll for reading. */
   readonly fd: number;
   readonly #buffer = new Uint8Array(MAX_READ);
 
-  /** @throws LibcError EMFILE when the user has too many of these (`/proc/sys/fs/inotify/max_user_instances`) */
+  /** @throws LibcError EMFILE if the user has too many watches (`/proc/sys/fs/inotify/max_user_instances`) */
   constructor() {
     this.fd = checked(libc().inotify_init1(IN_NONBLOCK | IN_CLOEXEC), {
       call: "inotify_init1",
@@ -45,7 +45,7 @@ export class FolderWatch implements Disposable {
     });
   }
 
-  /** One, unless the user has as many as the system allows. */
+  /** Returns a watch, or undefined if the user has too many. */
   static open(): FolderWatch | undefined {
     try {
       return new FolderWatch();
@@ -58,7 +58,7 @@ export class FolderWatch implements Disposable {
   /**
    * Watches one more folder.
    *
-   * @throws LibcError ENOENT when there is none, ENOSPC when the user watches too many
+   * @throws LibcError ENOENT if it does not exist, ENOSPC if the user watches too many folders
    */
   add(path: string): void {
     const events = IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR;
@@ -69,7 +69,7 @@ export class FolderWatch implements Disposable {
     });
   }
 
-  /** What has happened since the last time; undefined when it was too much to know all of it. */
+  /** Returns the changes since the last call; undefined if there were too many and some are lost. */
   readChanges(): FolderChanges | undefined {
     const written: string[] = [];
     let changed = false;
@@ -93,7 +93,7 @@ export class FolderWatch implements Disposable {
   }
 }
 
-/** `struct inotify_event`: i32 wd, u32 mask, u32 cookie, u32 len, and a name of so many bytes, filled up with NULs. */
+/** Parses `struct inotify_event`s: i32 wd, u32 mask, u32 cookie, u32 len, and a name of `len` bytes, padded with NULs. */
 function* eventsIn(
   bytes: Uint8Array<ArrayBuffer>,
 ): Generator<{ readonly mask: number; readonly name: string }> {

@@ -9,22 +9,22 @@ const O_NOFOLLOW = 0o400000;
 const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 
-/** A folder that is held: whatever its path leads to later, this is the one that was found there. */
+/** An open folder. It stays the same folder if its path leads to another one later. */
 export class OpenFolder implements Disposable {
   readonly #fd: number;
-  #held = true;
+  #isOpen = true;
 
   private constructor(fd: number) {
     this.#fd = fd;
   }
 
   /**
-   * Holds a folder below another one. No link is followed on the way, nor at its end: whoever may write there could lead
-   * somewhere else by one.
+   * Opens a folder below another one. Follows no link on the way and none at the end: other users who can write there
+   * could redirect it.
    *
    * @param base an absolute path
-   * @param names the names on the way down from there
-   * @returns undefined where there is no such folder, or something else in its place
+   * @param names the names of the folders below it, in order
+   * @returns undefined if the folder does not exist, or if something else has its name
    */
   static find(base: string, names: readonly string[]): OpenFolder | undefined {
     let folder = OpenFolder.#at(base);
@@ -41,15 +41,15 @@ export class OpenFolder implements Disposable {
     return fd === -1 ? undefined : new OpenFolder(fd);
   }
 
-  /** The path by which this program reaches it. */
+  /** A path to the folder that is valid in this process. */
   get path(): string {
     return `/proc/self/fd/${this.#fd}`;
   }
 
   /**
-   * The names of what is in it, in no order; none where it cannot be read.
+   * Returns the names in the folder in no particular order; none if it cannot be read.
    *
-   * @param options.most after so many it is enough, with some more
+   * @param options.most stops after so many names, or a few more
    */
   names(options: { readonly most: number }): readonly string[] {
     const path = `${this.path}/.`;
@@ -66,8 +66,8 @@ export class OpenFolder implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (!this.#held) return;
-    this.#held = false;
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
     closeFd(this.#fd);
   }
 }
@@ -77,11 +77,11 @@ const RECORD_LENGTH_OFFSET = 16;
 const NAME_OFFSET = 19;
 
 /**
- * The names of all that is in a folder, itself and its parent among them, in no order.
+ * Returns the names in a folder in no particular order, `.` and `..` included.
  *
  * @param fd the folder, opened for reading and not read before
- * @param options.path what it is called in an error
- * @param options.most after so many names it is enough, with some more; all by default
+ * @param options.path the path in an error message
+ * @param options.most stops after so many names, or a few more; all by default
  * @throws LibcError as getdents64(2) says
  */
 export function readNames(

@@ -10,7 +10,7 @@ const O_NOFOLLOW = 0o400000;
 const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 
-/** A path leads to something that is not read: no regular file, one that is too large, or one that cannot be opened. */
+/** A path does not lead to a regular file, or to one that is too large or cannot be opened. */
 export class UnfitFileError extends Error {
   override readonly name = "UnfitFileError";
   readonly path: string;
@@ -30,17 +30,17 @@ export class UnfitFileError extends Error {
 }
 
 /**
- * Reads a file that somebody else may have made, or be making just now, without ever waiting for anybody.
+ * Reads a file that another user or program may have made, without ever blocking.
  *
- * What is no regular file, as a FIFO, a terminal or a link to `/dev/zero`, is not even opened: what the path leads to is
- * held first, looked at, and then read, whatever the path leads to by then. A file that another program keeps by a lease
- * (fcntl(2)) is not waited for.
+ * First opens the path with O_PATH, which has no effect on a FIFO, a terminal or `/dev/zero`, and checks that it is a regular
+ * file. Then opens and reads that same file, even if the path leads to another one by then. Does not wait for a file that
+ * another program keeps by a lease (fcntl(2)).
  *
  * @param options.limit the largest file that is read, in bytes
- * @param options.from where to begin, in bytes from the start of the file; 0 by default
- * @param options.most how many bytes are read at most; all by default
- * @throws {UnfitFileError} when it is no regular file, larger than the limit, or cannot be opened
- * @throws {Deno.errors.NotFound} when there is none
+ * @param options.from the first byte, counted from the start of the file; 0 by default
+ * @param options.most the largest number of bytes; all by default
+ * @throws {UnfitFileError} if it is no regular file, larger than the limit, or cannot be opened
+ * @throws {Deno.errors.NotFound} if it does not exist
  */
 export function readRegularFile(
   path: string,
@@ -54,7 +54,7 @@ export function readRegularFile(
   try {
     const { size } = fdStat(fd);
     if (size > limit) throw tooLarge(path, limit);
-    // One byte more than there should be tells whether that was all.
+    // One more byte than expected shows whether the file is longer.
     let bytes = new Uint8Array(Math.min(Math.max(size - from, 0), most) + 1);
     for (let length = 0;;) {
       const count = readAt(fd, { into: bytes.subarray(length), at: from + length, path });
@@ -82,19 +82,18 @@ export function tryReadText(path: string, limit: number): string | undefined {
 }
 
 /**
- * A regular file that is held open and read piece by piece, by the rules of `readRegularFile`, except that a link is not
- * followed unless that is asked for: it is no regular file. What was opened stays what is read, even once its path is
- * gone.
+ * An open regular file that is read in pieces, with the checks of `readRegularFile`. A link is refused unless
+ * `followsLinks` is set. It stays the same file if its path is removed or replaced.
  */
 export class RegularFile implements Disposable {
   readonly #fd: number;
   readonly #path: string;
-  /** Device and inode: the same for whoever else has it open. */
+  /** Device and inode, which identify the file. */
   readonly id: string;
 
   /**
-   * @throws {UnfitFileError} when it is no regular file, or cannot be opened
-   * @throws {Deno.errors.NotFound} when there is none
+   * @throws {UnfitFileError} if it is no regular file, or cannot be opened
+   * @throws {Deno.errors.NotFound} if it does not exist
    */
   constructor(path: string, { followsLinks = false }: { readonly followsLinks?: boolean } = {}) {
     this.#path = path;
@@ -102,16 +101,16 @@ export class RegularFile implements Disposable {
     this.id = fdStat(this.#fd).id;
   }
 
-  /** How large it is now, in bytes. */
+  /** The current size in bytes. */
   get size(): number {
     return fdStat(this.#fd).size;
   }
 
   /**
-   * Reads into a buffer and says how many bytes there were; 0 at the end of the file.
+   * Reads into a buffer and returns the number of bytes; 0 at the end of the file.
    *
-   * @param at where to begin, in bytes from the start of the file
-   * @throws {UnfitFileError} when it cannot be read any more
+   * @param at the first byte, counted from the start of the file
+   * @throws {UnfitFileError} if it cannot be read any more
    */
   read(into: Uint8Array<ArrayBuffer>, at: number): number {
     return readAt(this.#fd, { into, at, path: this.#path });
@@ -150,7 +149,7 @@ function open(
   throw new UnfitFileError(named, { reason, cause });
 }
 
-/** How many bytes were read; 0 at the end of the file. */
+/** Reads at a position and returns the number of bytes; 0 at the end of the file. */
 function readAt(
   fd: number,
   { into, at, path }: {

@@ -5,11 +5,11 @@ import { writeFd } from "../descriptors/fd.ts";
 import { Pipe } from "../descriptors/pipe.ts";
 import { Poller } from "../descriptors/poll.ts";
 
-/** The flag of fcntl(2) and proc(5): all fds that this program opens have it, and none that it was started with. */
+/** O_CLOEXEC in proc(5). All fds that this program opens have it, and no fd that it inherited. */
 const O_CLOEXEC = 0o2000000;
 const LINE_END = 0x0a;
 
-/** Whether an fd was open when this program was started. */
+/** Returns true if an fd was open when this program started. */
 export function isInherited(fd: number): boolean {
   try {
     const info = new TextDecoder().decode(readProcFile(`/proc/self/fdinfo/${fd}`));
@@ -20,9 +20,9 @@ export function isInherited(fd: number): boolean {
 }
 
 /**
- * Reads a line from an inherited fd: up to its end, or that of the stream. It may be a file, a pipe or a socket.
+ * Reads from an inherited file, pipe or socket up to a line feed or the end.
  *
- * @param options.limit of more bytes than these only the first are read
+ * @param options.limit the largest number of bytes that are read
  * @returns undefined if that takes longer than `patienceMs`
  * @throws LibcError as read(2) says
  */
@@ -50,7 +50,7 @@ export async function readInheritedLine(
   return bytes.subarray(0, length);
 }
 
-/** A pipe that holds a few bytes and then ends. */
+/** Returns a pipe that contains a few bytes and then ends. */
 export function filledPipe(bytes: Uint8Array<ArrayBuffer>): Pipe {
   const pipe = new Pipe();
   writeFd(pipe.writeFd, bytes);
@@ -58,7 +58,7 @@ export function filledPipe(bytes: Uint8Array<ArrayBuffer>): Pipe {
   return pipe;
 }
 
-/** Puts a filled pipe in the place of an inherited fd, which programs that this one starts inherit too. */
+/** Replaces an inherited fd by a pipe with these bytes. Programs that this one starts inherit it. */
 export function replaceWithPipe(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
   using pipe = filledPipe(bytes);
   checked(libc().dup2(pipe.readFd, fd), { call: "dup2", action: `fill fd ${fd}` });

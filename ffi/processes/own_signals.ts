@@ -10,14 +10,14 @@ const SIG_IGN = 1n;
 const SIG_UNBLOCK = 1;
 const SIGSET_BYTES = 128;
 
-/** Heard even if it was ignored: a shell has a command that it starts with "&" ignore SIGINT and SIGQUIT. */
+/** Handled even if inherited as ignored: a shell starts a command with "&" so that it ignores SIGINT and SIGQUIT. */
 const ALWAYS_HANDLED: readonly number[] = [SIGNALS.SIGINT, SIGNALS.SIGQUIT, SIGNALS.SIGTERM];
 
 /**
- * Listens to signals until it is disposed; from then on they do again what they do to a program that does not listen.
+ * Listens to signals until it is disposed. Then they have their default effect again.
  *
- * A signal that was ignored when the program was started, as SIGHUP is under nohup(1), stays ignored, unless it is SIGINT,
- * SIGQUIT or SIGTERM, which `claude -p` takes whatever it inherits (2.1.330). One that was blocked is unblocked.
+ * A signal that was ignored when the program started, as SIGHUP under nohup(1), stays ignored. SIGINT, SIGQUIT and SIGTERM
+ * are handled in any case, as `claude -p` 2.1.330 does. A blocked signal is unblocked.
  */
 export function listenToSignals<Name extends Deno.Signal & keyof typeof SIGNALS>(
   names: readonly Name[],
@@ -29,7 +29,7 @@ export function listenToSignals<Name extends Deno.Signal & keyof typeof SIGNALS>
     .map((name) => ({ name, listen: () => listener(name) }));
   for (const { name, listen } of listeners) Deno.addSignalListener(name, listen);
   const handled: readonly number[] = listeners.map(({ name }) => SIGNALS[name]);
-  // With a program's first listener, whatever it listens to, Deno 2.9.6 takes SIGHUP, SIGINT and SIGTERM.
+  // The first listener of a program makes Deno 2.9.6 handle SIGHUP, SIGINT and SIGTERM, whatever signal it is for.
   if (ignored.has(SIGNALS.SIGHUP)) {
     libc().signal(SIGNALS.SIGHUP, Deno.UnsafePointer.create(SIG_IGN));
   }
@@ -42,7 +42,7 @@ export function listenToSignals<Name extends Deno.Signal & keyof typeof SIGNALS>
   };
 }
 
-/** A sigset_t: a bit for each signal, from number 1. */
+/** Builds a sigset_t: one bit for each signal, from number 1. */
 function signalSet(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
   const set = new Uint8Array(SIGSET_BYTES);
   for (const number of numbers) {
@@ -54,13 +54,13 @@ function signalSet(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
 
 /** Signals that do not reach this program, by their numbers. */
 export interface SignalMasks {
-  /** SIGPIPE, which Deno ignores, and what whoever started the program had it ignore, as nohup(1) does with SIGHUP. */
+  /** SIGPIPE, which Deno ignores, and signals that were inherited as ignored, such as SIGHUP under nohup(1). */
   readonly ignored: ReadonlySet<number>;
-  /** What whoever started the program had blocked, and still is. */
+  /** Signals that were inherited as blocked and still are. */
   readonly blocked: ReadonlySet<number>;
 }
 
-/** Reads the masks of this program (proc(5)); they are empty where nothing can be known. */
+/** Reads the masks of this program (proc(5)). They are empty if libc cannot be used. */
 export function signalMasks(): SignalMasks {
   let status = "";
   try {
@@ -78,8 +78,8 @@ function mask(status: string, name: string): ReadonlySet<number> {
 }
 
 /**
- * Has the kernel keep how a child of this program ended until that is asked. It keeps nothing for a program that ignores
- * SIGCHLD, as one does that was started by such a program: waitpid(2) fails there, and `Deno.Command` with it.
+ * Resets SIGCHLD if this program inherited it as ignored. The kernel keeps no exit status of children for a program that
+ * ignores SIGCHLD, so waitpid(2) and `Deno.Command` would fail.
  */
 export function stopIgnoringSigchld(): void {
   if (signalMasks().ignored.has(SIGNALS.SIGCHLD)) libc().signal(SIGNALS.SIGCHLD, SIG_DFL);

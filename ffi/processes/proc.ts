@@ -59,7 +59,7 @@ export function readProcStrings(path: string): readonly Uint8Array<ArrayBuffer>[
 }
 
 /**
- * What a link below `/proc` points to, such as `pid:[4026531836]` for a namespace.
+ * Returns the target of a link below `/proc`, such as `pid:[4026531836]` for a namespace.
  *
  * @throws LibcError as readlink(2) says.
  */
@@ -71,7 +71,7 @@ export function readProcLink(path: string): string {
 }
 
 /**
- * What a process has open behind one of its fds; nothing is opened, and nobody waited for.
+ * Returns what an fd of another process is open on. Opens no file and does not block.
  *
  * @throws LibcError ENOENT when the process or its fd is gone, EACCES when it is another user's.
  */
@@ -86,7 +86,7 @@ export function statProcFd(pid: number, fd: number): FdStat {
 }
 
 /**
- * The pids of all processes that can be seen from here.
+ * Returns the pids of all visible processes.
  *
  * @throws LibcError when `/proc` cannot be read.
  */

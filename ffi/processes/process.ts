@@ -26,11 +26,10 @@ export function openPidfd(pid: number): number {
 }
 
 /**
- * Makes an fd for what a process has open behind one of its own: the same open file, with the same position. No child
- * inherits it.
+ * Duplicates an fd of another process: the same open file, with the same position. No child inherits it.
  *
- * @throws LibcError EBADF when it has none, ESRCH when it is gone, EPERM when it is nobody whom this one could trace:
- * then its file can be opened, but not its position known
+ * @throws LibcError EBADF if the process has no such fd, ESRCH if it has ended, EPERM if this process may not trace it. Then
+ * its file can be opened, but its position stays unknown
  */
 export function shareFd(pid: number, fd: number): number {
   const pidfd = openPidfd(pid);

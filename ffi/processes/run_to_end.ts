@@ -1,26 +1,26 @@
 import { stopIgnoringSigchld } from "./own_signals.ts";
 import { killGroup } from "./process.ts";
 
-/** How a program is run. */
+/** How to run a program. */
 interface ProgramToRun {
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Its whole environment; that of this program by default. */
+  /** The complete environment; by default that of this program. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What it reads on stdin; nothing by default. */
+  /** The text on its stdin; empty by default. */
   readonly input?: string;
-  /** Once it is aborted the program is killed, with whatever it has started. */
+  /** An abort kills the program and all processes of its group. */
   readonly signal?: AbortSignal | undefined;
-  /** Most that it may print to stdout, and to stderr, in bytes; any amount by default. */
+  /** The limit of stdout, and of stderr, in bytes; none by default. */
   readonly mostOutput?: number;
 }
 
 /**
- * Runs a program to its end, and gives what it has printed.
+ * Runs a program to its end and returns its output.
  *
- * @param path of the program, or its name
- * @throws what the signal is aborted with, after the program has been killed
- * @throws {Error} when it cannot be started, or prints more than it may, after it has been killed
+ * @param path the path or name of the program
+ * @throws the reason of the signal, after the program was killed
+ * @throws {Error} if the program cannot be started. Also if it prints more than `mostOutput`, after it was killed
  */
 export async function runToEnd(
   path: string,
@@ -45,7 +45,7 @@ export async function runToEnd(
     const ended = Promise.all([read(child.stdout), read(child.stderr), child.status]);
     if (input !== undefined) {
       const writer = child.stdin.getWriter();
-      // A program that ends at once is told of by how it ends.
+      // The write fails if the program ends without reading. Its exit status tells that.
       await writer.write(new TextEncoder().encode(input)).catch(() => {});
       await writer.close().catch(() => {});
     }
@@ -60,7 +60,7 @@ export async function runToEnd(
   }
 }
 
-/** Reads a stream to its end; undefined where there is more than there may be, and the program is killed. */
+/** Reads a stream to its end. Kills the program and returns undefined if it prints more than `most` bytes. */
 async function readAll(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   { most, kill }: { readonly most: number; readonly kill: () => void },

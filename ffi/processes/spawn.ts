@@ -16,7 +16,7 @@ import { libc } from "../libc.ts";
 import { stopIgnoringSigchld } from "./own_signals.ts";
 import type { Pty } from "../terminal/pty.ts";
 
-/** What a child is started with. */
+/** Options of a child. */
 export interface SpawnOptions {
   /** The arguments after argv[0], which is `file`. */
   readonly args: readonly string[];
@@ -26,7 +26,7 @@ export interface SpawnOptions {
   readonly cwd: string;
   /** The child's controlling terminal and its fds 1 and 2; without one, what it writes goes to /dev/null. */
   readonly pty?: Pty;
-  /** What to read as fd 0: a file, by a path from this process's folder, or an open fd; default: the terminal. */
+  /** The child's fd 0: the path of a file, relative to this process's folder, or an open fd. By default the terminal. */
   readonly stdin?: string | number;
   /** Open fds that the child gets as its fds 3, 4 and so on. */
   readonly passedFds?: readonly number[];
@@ -76,7 +76,7 @@ export function spawn(file: string, options: SpawnOptions): number {
   });
   const input = typeof stdin === "number" ? stdin : inputFile?.fd;
   const output = pty?.path ?? "/dev/null";
-  // The child opens it itself, to have it as its terminal; this looks only whether it is there.
+  // The child opens the output itself, so that it becomes its terminal. This open only checks that it exists.
   using _output = open(output, {
     flags: O_PATH | O_CLOEXEC,
     attempt: { call: "open", action: "open the child's output", path: output },

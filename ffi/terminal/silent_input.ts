@@ -6,21 +6,21 @@ const TCGETS = 0x5401n;
 const TCSETS = 0x5402n;
 const TCFLSH = 0x540bn;
 
-/** Bits of `c_lflag`: whole lines, and showing what is typed. */
+/** Bits of `c_lflag`: line mode, and echo of typed characters. */
 const ICANON = 0o2;
 const ECHO = 0o10;
 
-/** The kernel's `struct termios` on x86_64, in bytes: its size, rounded up, and where `c_lflag` and Ctrl-Z are. */
+/** The kernel's `struct termios` on x86_64: its rounded size and the offsets of `c_lflag` and VSUSP (Ctrl-Z), in bytes. */
 const TERMIOS_BYTES = 64;
 const LFLAG = 12;
 const VSUSP = 17 + 10;
 
 /**
- * Makes a terminal swallow what is typed, until disposed: nothing is shown, and nothing is left for the program
- * that reads the terminal next. Ctrl-C keeps its meaning; Ctrl-Z has none, since a shell could not use the screen.
+ * Makes a terminal drop typed characters until disposed. They are not shown, and the next program that reads the
+ * terminal does not receive them. Ctrl-C keeps its meaning. Ctrl-Z has none, since a shell could not use the screen.
  *
  * @param fd open on the terminal
- * @throws LibcError ENOTTY when it is not
+ * @throws LibcError ENOTTY if it is no terminal
  */
 export function silenceInput(fd: number): Disposable {
   const attempt = { call: "ioctl", action: "silence the terminal" };
@@ -34,7 +34,7 @@ export function silenceInput(fd: number): Disposable {
   checked(ioctl(fd, TCSETS, silent), attempt);
   return {
     [Symbol.dispose]: () => {
-      // A null argument is TCIFLUSH: what was typed is thrown away. A terminal that is gone needs neither.
+      // A null argument is TCIFLUSH, which drops typed characters. Both calls fail on a closed terminal, which needs neither.
       ioctl(fd, TCFLSH, null);
       ioctl(fd, TCSETS, before);
     },

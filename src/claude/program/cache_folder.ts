@@ -2,25 +2,25 @@ import { entryAt, fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { type Environment, pathVariable } from "../../sandbox/environment.ts";
 
-/** A folder of this program in the user's cache, with the folders that it stands in. */
+/** A folder of this program in the user's cache, and its parent folders. */
 interface CachePlace {
   /** The user's cache, such as `~/.cache`. */
   readonly base: string;
-  /** This program's folder in it. */
+  /** This program's folder in the cache. */
   readonly program: string;
   readonly folder: string;
 }
 
-/** The path of `$XDG_CACHE_HOME/claude-print/NAME`; undefined where no cache is known. */
+/** Returns the path of `$XDG_CACHE_HOME/claude-print/NAME`; undefined if the environment names no cache and no home. */
 export function cacheFolder(env: Environment, name: string): string | undefined {
   return placeOf(env, name)?.folder;
 }
 
 /**
- * Why a folder of the cache is not believed, if it is not: another user may put something into it, or put another folder in
- * its place.
+ * Returns why a folder of the cache cannot be trusted: another user can write into it, or can replace it.
  *
- * @throws {Deno.errors.NotFound} when there is none
+ * @returns undefined if it can be trusted
+ * @throws {Deno.errors.NotFound} if the folder does not exist
  */
 export function cacheFolderProblem(env: Environment, name: string): string | undefined {
   const place = placeOf(env, name);
@@ -30,9 +30,10 @@ export function cacheFolderProblem(env: Environment, name: string): string | und
 }
 
 /**
- * Why a file or folder is not believed, if it is not: it is another user's, others may write to it, or it is a link.
+ * Returns why a file or folder cannot be trusted: it belongs to another user, others can write to it, or it is a link.
  *
- * @throws {Deno.errors.NotFound} when there is nothing
+ * @returns undefined if it can be trusted
+ * @throws {Deno.errors.NotFound} if the path does not exist
  */
 export function ownershipProblem(path: string, kind: "folder" | "file"): string | undefined {
   const { isDirectory, isFile, isSymlink, uid, mode } = Deno.lstatSync(path);
@@ -43,10 +44,10 @@ export function ownershipProblem(path: string, kind: "folder" | "file"): string 
 }
 
 /**
- * Makes a folder of the cache, readable by the user alone, and checks it as `cacheFolderProblem()` does.
+ * Makes a folder of the cache with mode 0700 and checks it as `cacheFolderProblem()` does.
  *
- * @param action begins the message of an error, such as `Cannot keep the profile`
- * @throws {CliError} when it cannot be made or is not the user's own
+ * @param action the beginning of an error message, such as `Cannot keep the profile`
+ * @throws {CliError} if the folder cannot be made or cannot be trusted
  */
 export function makeCacheFolder(env: Environment, name: string, action: string): string {
   const suggestion = "Set XDG_CACHE_HOME to a folder of your own";
@@ -69,7 +70,7 @@ export function makeCacheFolder(env: Environment, name: string, action: string):
 }
 
 function placeOf(env: Environment, name: string): CachePlace | undefined {
-  // The XDG base directory specification has programs ignore a relative path.
+  // Programs must ignore a relative path (XDG base directory specification).
   const cache = pathVariable(env, "XDG_CACHE_HOME");
   const home = pathVariable(env, "HOME");
   const base = cache?.startsWith("/") ? cache : home ? `${home}/.cache` : undefined;
@@ -78,7 +79,7 @@ function placeOf(env: Environment, name: string): CachePlace | undefined {
   return { base, program, folder: `${program}/${name}` };
 }
 
-/** Whether others may put something else in the place of the user's folders in a folder. */
+/** Returns true if other users can rename entries of the folder: they can write to it, and it has no sticky bit. */
 function isReplaceableByOthers(folder: string): boolean {
   const mode = fileAt(folder)?.mode ?? 0;
   return (mode & 0o1002) === 0o002;

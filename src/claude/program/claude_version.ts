@@ -6,16 +6,16 @@ import { CliError } from "../../cli_error.ts";
 import { realPath } from "../../paths.ts";
 import { compareVersions, OLDEST_VERSION } from "../versions/compare_versions.ts";
 
-/** Time `--version` may take, in milliseconds: measured 8 (2.1.330). */
+/** The time limit of `--version` in milliseconds. Claude Code 2.1.330 takes 8 ms. */
 const VERSION_TIMEOUT_MS = 5000;
 
 /**
- * The version Claude Code gives itself with `--version`, such as `2.1.330`.
+ * Asks an executable for its version with `--version`, such as `2.1.330`.
  *
- * @param options.cwd the working directory, by which the shim of a version manager may choose; that of this program if
- * absent, and none in particular if it is gone, which whoever is to work there is told later
- * @returns `undefined` when the executable is not Claude Code, or does not answer in time
- * @throws {LibcError} when there are as many processes as there may be
+ * @param options.cwd the working directory, which the shim of a version manager may read. By default that of this program.
+ * A folder that does not exist is replaced by `/`, because a later step reports it
+ * @returns undefined if the executable is not Claude Code, or does not answer in time
+ * @throws {LibcError} if the limit of processes is reached
  */
 export async function claudeVersion(
   binary: string,
@@ -34,7 +34,7 @@ export async function claudeVersion(
       stderr: "null",
       detached: true,
     }).spawn();
-    // Whatever it started goes with it: an orphan would hold the pipe open for as long as it likes.
+    // Kills the whole process group: a process that the executable started could keep the pipe open.
     const timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), VERSION_TIMEOUT_MS);
     const { stdout } = await child.output().finally(() => clearTimeout(timer));
     const text = new TextDecoder().decode(stdout);
@@ -46,9 +46,9 @@ export async function claudeVersion(
 }
 
 /**
- * The version Claude Code gives itself, as `claudeVersion` asks for it.
+ * Asks for the version as `claudeVersion` does.
  *
- * @throws {CliError} when there can be no process that says it
+ * @throws {CliError} if the limit of processes is reached
  */
 export async function askVersion(
   ...parameters: Parameters<typeof claudeVersion>
@@ -60,7 +60,7 @@ export async function askVersion(
   }
 }
 
-/** What an error says whose cause is that there are as many processes as there may be. */
+/** Returns the error for the user if a process could not start because of the limit of processes; else undefined. */
 export function tooManyProcessesError(error: unknown): CliError | undefined {
   if (!(error instanceof LibcError)) return undefined;
   if (error.call !== "posix_spawnp" || error.errno !== ERRNO.EAGAIN) return undefined;
@@ -70,15 +70,16 @@ export function tooManyProcessesError(error: unknown): CliError | undefined {
   });
 }
 
-/** Versions that have been asked for, by the executable, and by what the shim of a version manager goes by. */
+/** Known versions by the identity of the executable, the working directory and the environment. */
 const versions = new Map<string, string>();
 const MOST_VERSIONS = 100;
 
 /**
- * The version Claude Code gives itself, which this process asks for once, as long as the program is the same.
+ * Asks for the version as `askVersion` does, once for each executable, working directory and environment. A script is asked
+ * each time, because it can start another Claude Code without a change of its file.
  *
- * @param options.trustsScripts whether a script is taken to start the same Claude Code as before
- * @param options.ask asks the program
+ * @param options.trustsScripts asks a script once, too
+ * @param options.ask asks the executable; replaced in tests
  * @throws {CliError} as `askVersion` does, and for a version that is too old
  */
 export async function cachedVersion(
@@ -97,7 +98,7 @@ export async function cachedVersion(
     return version;
   };
   if (program === undefined) return await askNow();
-  // Deno names variables in another order each time.
+  // Deno returns the variables in a different order each time.
   const key = JSON.stringify([program, cwd, Object.entries(env).toSorted()]);
   const known = versions.get(key);
   if (known !== undefined) return known;
@@ -106,7 +107,7 @@ export async function cachedVersion(
   return version;
 }
 
-/** What of an executable is another one as soon as it is; undefined for one that cannot be looked at. */
+/** Returns the attributes of an executable that change when it is replaced; undefined if they cannot be read. */
 function identityOf(binary: string): readonly unknown[] | undefined {
   try {
     const { dev, ino, size, mtime, ctime } = Deno.statSync(binary);
@@ -120,9 +121,9 @@ const UPDATE =
   "Update it: claude update, or npm install -g @anthropic-ai/claude-code; or name a newer one with --claude-binary";
 
 /**
- * Refuses a Claude Code that is older than the support window. An unknown version, such as that of a wrapper, passes.
+ * Throws for a Claude Code that is older than the support window. Accepts an unknown version, such as that of a wrapper.
  *
- * @throws {CliError} when it is too old
+ * @throws {CliError} if the version is too old
  */
 export function refuseOldVersion(
   version: string | undefined,
@@ -136,8 +137,10 @@ export function refuseOldVersion(
 }
 
 /**
- * The supported version that the path of an executable names: `…/claude/versions/2.1.332`, as Claude Code's installer
- * does, or `…/2.1.332/claude`. Then a run need not ask for the version, which takes 8 to 60 ms.
+ * Reads the version from the path of an executable: `…/claude/versions/2.1.332`, as Claude Code's installer names it, or
+ * `…/2.1.332/claude`. This saves a run the call of `--version`, which takes 8 to 60 ms.
+ *
+ * @returns undefined for another path, and for a version that is not supported
  */
 export function supportedVersionIn(binary: string): string | undefined {
   const version = /\/(\d+\.\d+\.\d+)(?:\/claude)?$/u.exec(realPath(binary))?.[1];
@@ -148,7 +151,7 @@ function isSupported(version: string): boolean {
   return compareVersions(version, OLDEST_VERSION) >= 0;
 }
 
-/** Whether a program is a script, which may start another Claude Code tomorrow and stay as it is. */
+/** Returns true for a script, which can start another Claude Code without a change of its file. */
 export function isScript(path: string): boolean {
   try {
     using file = Deno.openSync(path);

@@ -2,11 +2,11 @@ import { CliError } from "../../cli_error.ts";
 import { absolutePath } from "../../paths.ts";
 
 /**
- * The claude executable: the path the caller named, else the first `claude` on the caller's PATH that is not our
- * own shim.
+ * Finds the executable of Claude Code: the path or name that the caller gave, else `claude`. A name is looked up on the
+ * caller's PATH, where shims of claude-print are skipped.
  *
- * @param options.flag by which it is named
- * @throws {CliError} when there is none or it cannot be executed
+ * @param options.flag the flag that names the executable, for error messages
+ * @throws {CliError} if it does not exist or is not executable
  */
 export function findClaude(
   options: {
@@ -61,13 +61,13 @@ function executability(path: string): "yes" | "no" | "missing" {
   }
 }
 
-/** How the second line of every shim begins: by it shims know themselves and each other. */
+/** The beginning of the second line of every shim. `isShim` recognises shims by it. */
 export const SHIM_MARK = "# claude-print shim";
 
-/** Enough of a file to hold its second line. */
+/** The bytes of a file that are read: its first two lines. */
 const HEAD_BYTES = 256;
 
-/** Whether an executable is a shim of claude-print, which must never be taken for the real claude. */
+/** Returns true for a shim of claude-print, which must never be started as the real claude. */
 export function isShim(path: string): boolean {
   try {
     using file = Deno.openSync(path);
@@ -76,7 +76,7 @@ export function isShim(path: string): boolean {
     const [first, second] = new TextDecoder().decode(head.subarray(0, length)).split("\n");
     return first === "#!/bin/sh" && second?.startsWith(SHIM_MARK) === true;
   } catch {
-    // A shim can be read by everybody, so this is another program.
+    // Every user can read a shim, so an unreadable file is another program.
     return false;
   }
 }

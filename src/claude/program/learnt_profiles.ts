@@ -12,26 +12,26 @@ import type { VersionProfile } from "../versions/profile.ts";
 import type { ProfileFacts } from "../versions/profile_index.ts";
 import { isNewerThanProfiles, useLearntFacts } from "../versions/profiles.ts";
 
-/** The folder of learnt profiles in this program's folder of the user's cache. */
+/** The name of the folder of learnt profiles, within this program's folder of the user's cache. */
 const PROFILES_FOLDER = "versions";
-/** How a learnt profile is called. */
+/** The file name of a learnt profile: its version and `.json`. */
 const PROFILE_FILE = /^(\d+\.\d+\.\d+)\.json$/u;
-/** The largest profile that is read, in bytes: those of 2.1.332 have 30 kB. */
+/** The largest accepted profile in bytes. The profile of 2.1.332 has 30 kB. */
 const MAX_PROFILE_BYTES = 1_000_000;
-/** How deep objects and lists may be in each other: those of 2.1.332 are three deep. */
+/** The accepted levels of objects and lists. The profile of 2.1.332 has three. */
 const MAX_PROFILE_DEPTH = 16;
 
-/** What the learnt profiles of the user have shown. */
+/** The facts of the user's learnt profiles. */
 export interface LearntProfiles {
-  /** Facts by version: for versions that are newer than every profile that is shipped. */
+  /** Facts by version. All versions are newer than every shipped profile. */
   readonly facts: Readonly<Record<string, ProfileFacts>>;
-  /** Files that are not believed and why, for the user. */
+  /** Messages to the user: which files were ignored, and why. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the learnt profiles of the user, for versions that are newer than every shipped profile, and lets their facts hold
- * for those versions. What cannot be believed is left out with a warning.
+ * Reads the user's learnt profiles of versions that are newer than every shipped profile, and registers their facts with
+ * `useLearntFacts()`. Ignores files that are invalid or cannot be trusted, with a warning.
  */
 export async function useLearntProfiles(env: Environment): Promise<LearntProfiles> {
   const facts: Record<string, ProfileFacts> = {};
@@ -55,7 +55,7 @@ export async function useLearntProfiles(env: Environment): Promise<LearntProfile
   return { facts, warnings };
 }
 
-/** Reads the facts of one profile, or why they are not believed. */
+/** Reads the facts of one profile, or returns why it is ignored. */
 async function readFacts(
   path: string,
   version: string,
@@ -71,7 +71,7 @@ async function readFacts(
   }
 }
 
-/** Parses the facts of a learnt profile of a version, or says what is wrong with it. */
+/** Parses a learnt profile of a version and returns its facts, or what is wrong with it. */
 export async function parseLearntProfile(
   bytes: Uint8Array,
   version: string,
@@ -98,14 +98,14 @@ export async function parseLearntProfile(
     : { problem: `it is of version ${profile.data.version}` };
 }
 
-/** The place of the first thing that a schema does not take. */
+/** Returns the path of the first value that does not match a schema. */
 function firstIssuePath(
   { issues }: { readonly issues: readonly { readonly path: PropertyKey[] }[] },
 ) {
   return issues[0]?.path.join(".") || "its content";
 }
 
-/** What no JSON of a profile has: objects deep in each other, and keys that are not just keys to JavaScript. */
+/** Returns why a parsed JSON is no profile: it is too deep, or has a key `__proto__`. Needs no schema. */
 function structureProblem(value: unknown): string | undefined {
   for (let [level, depth]: [readonly unknown[], number] = [[value], 0]; level.length > 0; depth++) {
     if (depth > MAX_PROFILE_DEPTH) return `it is more than ${MAX_PROFILE_DEPTH} levels deep`;
@@ -119,10 +119,10 @@ function structureProblem(value: unknown): string | undefined {
 }
 
 /**
- * Stores a learnt profile: the file is there complete, or not at all.
+ * Stores a learnt profile. The complete file replaces an earlier one by a rename.
  *
  * @returns its path
- * @throws {CliError} when it cannot be stored; nothing of it is left then
+ * @throws {CliError} if it cannot be stored. No part of it is left
  */
 export function storeLearntProfile(profile: VersionProfile, env: Environment): string {
   const action = `Cannot keep the profile of Claude Code ${profile.version}`;

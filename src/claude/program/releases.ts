@@ -16,49 +16,49 @@ import {
 } from "./cache_folder.ts";
 import { compareVersions } from "../versions/compare_versions.ts";
 
-/** The npm package that holds the executable for this machine, one file `claude` of 400 MB. */
+/** The npm package with the executable for this machine, one file `claude` of 400 MB. */
 const PACKAGE = `@anthropic-ai/claude-code-linux-${
   Deno.build.arch === "aarch64" ? "arm64" : "x64"
 }`;
 
-/** A version as npm names it. It is safe as a part of a path and as an argument: it begins with a digit and has no "/". */
+/** A version of npm. It is safe in a path and as an argument, because it begins with a digit and has no "/". */
 const VERSION = /^\d+\.\d+\.\d+(?:-[\w.-]+)?$/u;
-/** Time for the list of versions, in milliseconds: npm gives up on an unreachable registry after 75 s. */
+/** The time limit of the list of versions in milliseconds. npm gives up on an unreachable registry after 75 s. */
 const LIST_TIMEOUT_MS = 180_000;
-/** Time for a download, in milliseconds: 180 MB at 1 Mbit/s take 24 minutes. */
+/** The time limit of a download in milliseconds. 180 MB at 1 Mbit/s take 24 minutes. */
 const FETCH_TIMEOUT_MS = 1_800_000;
-/** Least room for a download, in bytes: the package has 180 MB and its executable 400 MB (2.1.332). */
+/** The free space that a download needs in bytes. The package of 2.1.332 has 180 MB and its executable 400 MB. */
 const MIN_FREE_BYTES = 700_000_000;
-/** Most that npm may print, in bytes: the list of 500 versions has 10 kB. */
+/** The accepted output of npm in bytes. The list of 500 versions has 10 kB. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/** Where a release comes from, and how it is fetched. */
+/** How npm is run. */
 export interface ReleaseOptions {
-  /** The caller's environment: npm reads the user's registry, proxy, certificates and login by it. */
+  /** The caller's environment. npm takes the registry, proxy, certificates and login from it. */
   readonly env: Environment;
-  /** Ends npm, with everything that it has started, once it is aborted. */
+  /** An abort kills npm and all processes that it started. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A release that is on this machine until it is disposed of. */
+/** A release on this machine. A temporary one is removed when it is disposed. */
 export interface FetchedRelease extends Disposable {
   readonly version: string;
-  /** The path of its executable. */
+  /** The path of the executable. */
   readonly binary: string;
 }
 
-/** The registry lacks a version, or its executable does not run here: another version may well be fetched. */
+/** The registry lacks this version, or its executable does not run here. Other versions may work. */
 export class UnusableReleaseError extends CliError {}
 
-/** Whether a text is a version, such as `2.1.330`, and no path and no name of a program. */
+/** Returns true for a version, such as `2.1.330`, and false for a path or a program name. */
 export function isVersion(text: string): boolean {
   return VERSION.test(text);
 }
 
 /**
- * The versions of Claude Code on the user's registry, the oldest first, without prereleases.
+ * Lists the versions of Claude Code on the user's registry, the oldest first, without prereleases.
  *
- * @throws {CliError} when npm cannot be run or the registry does not answer
+ * @throws {CliError} if npm cannot be run or the registry does not answer
  * @throws the reason of the signal
  */
 export async function listReleases({ env, signal }: ReleaseOptions): Promise<readonly string[]> {
@@ -70,7 +70,7 @@ export async function listReleases({ env, signal }: ReleaseOptions): Promise<rea
   try {
     listed = JSON.parse(printed);
   } catch {
-    // What is no JSON names no version.
+    // Other output has no versions.
   }
   const versions = [listed].flat().filter((each): each is string =>
     typeof each === "string" && /^\d+\.\d+\.\d+$/u.test(each)
@@ -84,17 +84,17 @@ export async function listReleases({ env, signal }: ReleaseOptions): Promise<rea
 }
 
 /**
- * Fetches a release of Claude Code: the one that Claude Code's own installer keeps below the user's home, or that of the
- * user's cache, or else from npm, which verifies its checksum. No script of the package is run.
+ * Fetches a release of Claude Code. Looks first where Claude Code's own installer stores versions, then in the user's cache,
+ * and downloads it with npm otherwise. npm verifies the checksum and runs no script of the package.
  *
- * Without `keep` a download is in a private temporary folder, and is removed when the release is disposed of. With `keep` it
- * is moved to `$XDG_CACHE_HOME/claude-print/releases/VERSION/claude` when it is complete, with its SHA-512 in
- * `claude.sha512`. A release of the cache is used if its files and folders are the user's own and not writable by others,
- * and its SHA-512 is the one that was noted.
+ * Without `keep` the download goes to a private temporary folder, which is removed when the release is disposed. With `keep`
+ * the complete download is moved to `$XDG_CACHE_HOME/claude-print/releases/VERSION/claude`, and its SHA-512 is stored in
+ * `claude.sha512`. A cached release is used if its files and folders belong to the user, others cannot write to them, and
+ * the SHA-512 matches.
  *
- * @param version such as `2.1.330`, or `latest`
- * @throws {UnusableReleaseError} when the registry does not have it, or it does not run here
- * @throws {CliError} when it cannot be fetched or kept; nothing of it is left then
+ * @param version a version such as `2.1.330`, or `latest`
+ * @throws {UnusableReleaseError} if the registry does not have it, or it does not run here
+ * @throws {CliError} if it cannot be fetched or kept. No part of it is left
  * @throws the reason of the signal
  */
 export async function fetchRelease(
@@ -135,7 +135,7 @@ export async function fetchRelease(
   return { version: found, binary, [Symbol.dispose]: () => folderToRemove.dispose() };
 }
 
-/** The executable of a version that Claude Code's own installer has put below the user's home. */
+/** Returns the executable that Claude Code's own installer stored below the user's home, if it is there. */
 async function installedRelease(version: string, env: Environment): Promise<string | undefined> {
   const { HOME, XDG_DATA_HOME } = env;
   const data = XDG_DATA_HOME || (HOME && `${HOME}/.local/share`);
@@ -161,7 +161,7 @@ async function download(
     });
   }
   const cache = `${folder}/npm-cache`;
-  // npm 11 gives its prefix the mode 0755: the private folder itself would not be swept after SIGKILL.
+  // npm 11 gives its prefix the mode 0755. A later sweep removes only private folders, so the prefix is a subfolder.
   const prefix = `${folder}/npm`;
   Deno.mkdirSync(prefix);
   await runNpm([
@@ -169,7 +169,7 @@ async function download(
     ...["--no-save", "--no-audit", "--no-fund", "--no-package-lock", `${PACKAGE}@${version}`],
   ], {
     ...{ action, signal, cwd: folder, limitMs: FETCH_TIMEOUT_MS, writesTo: { folder, isKept } },
-    // By this variable a sweep finds the processes of a folder: npm outlives a SIGKILL of this program.
+    // npm survives a SIGKILL of this program. A later sweep finds the processes of the folder by this variable.
     env: { ...env, CLAUDE_CONFIG_DIR: folderParts(folder).configDir },
   });
   removeFolder(cache);
@@ -180,10 +180,10 @@ async function download(
   });
 }
 
-/** What npm prints of an error beside its reason, by the first word of a line. */
+/** Lines of an npm error that do not contain the reason. */
 const NOT_A_REASON = /^(?:$|(?:code|errno|syscall|path|dest|file) |A complete log )/u;
 
-/** Runs npm, and returns what it has printed to stdout. */
+/** Runs npm and returns its stdout. */
 async function runNpm(
   args: readonly string[],
   { action, env, signal, cwd, limitMs, writesTo }: ReleaseOptions & {
@@ -234,7 +234,7 @@ const NETWORK_REMEDY = "Try again, and check the registry and the proxy of npm: 
 
 interface WrittenFolder {
   readonly folder: string;
-  /** Whether it is in the user's cache, and not among temporary files. */
+  /** True in the user's cache, false among temporary files. */
   readonly isKept: boolean;
 }
 
@@ -243,7 +243,7 @@ function roomRemedy({ folder, isKept }: WrittenFolder): string {
   return `Free ${MIN_FREE_BYTES / 1e6} MB in ${folder}, or set ${variable} to a folder with room`;
 }
 
-/** What to do about an error of npm's by its code. */
+/** Returns what the user can do about an error code of npm. */
 function remedy(
   code: string,
   writesTo: WrittenFolder | undefined,
@@ -266,23 +266,23 @@ function remedy(
   }
 }
 
-/** The name of the folder of releases in this program's folder of the user's cache. */
+/** The name of the folder of releases, within this program's folder of the user's cache. */
 const RELEASES_FOLDER = "releases";
 
-/** The executable of a version in the user's cache, if it is there and can be believed. */
+/** Returns the executable of a version in the user's cache, if it is there and can be trusted. */
 async function cachedRelease(version: string, env: Environment): Promise<string | undefined> {
   const releases = cacheFolder(env, RELEASES_FOLDER);
   if (releases === undefined || version === "latest") return undefined;
   try {
     if (cacheFolderProblem(env, RELEASES_FOLDER) !== undefined) return undefined;
   } catch {
-    // It is not there.
+    // The folder does not exist.
     return undefined;
   }
   return await verifiedBinary(`${releases}/${version}`);
 }
 
-/** The executable in a folder of the cache, if all is the user's own and has the SHA-512 that was noted. */
+/** Returns the executable in a folder of the cache, if its files can be trusted and its SHA-512 matches. */
 async function verifiedBinary(folder: string): Promise<string | undefined> {
   const binary = `${folder}/claude`;
   const checksumFile = `${binary}.sha512`;
@@ -293,12 +293,12 @@ async function verifiedBinary(folder: string): Promise<string | undefined> {
     const isSame = await Deno.readTextFile(checksumFile) === checksumLine(await sha512(binary));
     return isSame ? binary : undefined;
   } catch {
-    // It is not there, or cannot be read.
+    // A file does not exist or cannot be read.
     return undefined;
   }
 }
 
-/** The line that `sha512sum --check` reads. */
+/** Formats a checksum as `sha512sum --check` expects it. */
 function checksumLine(sum: string): string {
   return `${sum}  claude\n`;
 }
@@ -310,7 +310,7 @@ async function sha512(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Moves a downloaded release into the cache: the folder of its version is there with both files, or not at all. */
+/** Moves a downloaded release into the cache. The complete folder with both files is moved by one rename. */
 async function keepRelease(
   binary: string,
   { folder, to, action }: {
@@ -329,7 +329,7 @@ async function keepRelease(
       checksumLine(await sha512(`${complete}/claude`)),
       { mode: 0o600 },
     );
-    // What is there is none that can be believed, or another process has put it there since.
+    // An existing folder is invalid, unless another process stored the same release in the meantime.
     if (await verifiedBinary(to) === undefined) {
       if (entryAt(to) !== undefined) await Deno.remove(to, { recursive: true });
       await Deno.rename(complete, to);

@@ -1,58 +1,58 @@
 /**
- * What a version of Claude Code may be able to do, and which profiles may say so.
+ * The capabilities of versions of Claude Code, and which profiles can add them.
  *
- * - `needed`: no run works without it. A version that lacks it cannot be supported.
- * - `shipped`: what a run may do, or whether a prompt arrives unchanged, depends on it. Only a profile that is shipped may
- *   have it; of a version that is newer than all of them, the newest decides.
- * - `printed`: it decides only what is printed. A profile that `claude-print learn` has stored may have it, too.
+ * - `needed`: no run works without it. A version without it is not supported.
+ * - `shipped`: it affects what a run does. Only shipped profiles can add it, not learnt ones. A version that is newer than
+ *   all shipped profiles has the capabilities of the newest one.
+ * - `printed`: it affects only the output. Profiles that `claude-print learn` stored can add it, too.
  */
 export const CAPABILITIES = {
-  /** Hooks are called, with the path of the transcript. */
+  /** Claude Code calls hooks and passes them the path of the transcript. */
   hooks: "needed",
-  /** The rendezvous socket takes plain texts. */
+  /** The rendezvous socket accepts plain texts. */
   socket: "needed",
-  /** `sessions/PID.json` says whether the program is busy. */
+  /** `sessions/PID.json` contains whether the program is busy. */
   statusFile: "needed",
-  /** The status line is told what the session has cost. */
+  /** The status line receives the cost of the session. */
   statusLine: "needed",
-  /** The rendezvous socket takes every text as a message of its own, character by character. */
+  /** The rendezvous socket accepts every text as a message of its own, without changes. */
   exactSocket: "needed",
   /** The status line runs at once when the help is shown and hidden. */
   statusLineOnRequest: "needed",
-  /** Where no permission mode is named, `claude -p` begins in auto mode, too. */
+  /** `claude -p` without a permission mode can start in auto mode, as the interactive program does. */
   beginsInAutoMode: "shipped",
-  /** Errors in answers to control requests have codes for all reasons. */
+  /** All errors in answers to control requests have an `error_code`. */
   controlErrorCodes: "printed",
-  /** The answer to `set_model` names the model, and the model is printed as a message only once a turn has begun. */
+  /** The answer to `set_model` contains the model. The message about the model is printed only after a turn began. */
   chosenModelAnswer: "printed",
-  /** `reload_plugins` takes `add_plugins`. */
+  /** `reload_plugins` accepts `add_plugins`. */
   addedPlugins: "shipped",
-  /** Hooks of the caller that fail are printed, and block what they guard if they are to. */
+  /** Failures of the caller's hooks are printed, and block the action if the hook is configured so. */
   hookFailures: "shipped",
-  /** The transcript of a new session notes each request, with its model and tools (`api-request` lines). */
+  /** The transcript of a new session has a line `api-request` for each request, with its model and tools. */
   writesRequests: "printed",
-  /** `claude -p` prints what the subagent of a typed skill says. */
+  /** `claude -p` prints the messages of the subagent that a typed skill starts. */
   printsTypedSkills: "printed",
-  /** A status says how much of a summary has been written (`compact_output_chars`). */
+  /** Status frames contain the length of the summary so far (`compact_output_chars`). */
   countsCompaction: "printed",
-  /** The list of tasks names the types of subagents, and is printed after the end of a task, not before it. */
+  /** The list of tasks contains the types of subagents, and is printed after the end of a task, not before it. */
   listsSubagentTypes: "printed",
-  /** A notification whose summary is the report of a subagent says so (`summary_is_report`). */
+  /** A task notification marks a summary that is the report of a subagent (`summary_is_report`). */
   marksReports: "printed",
   /** The notification of a Stop hook that failed says "stop hook reported a problem". */
   saysStopHookReported: "printed",
-  /** It says "stop hook problem". In versions with neither it says "Stop hook error occurred". */
+  /** That notification says "stop hook problem". In versions with neither it says "Stop hook error occurred". */
   saysStopHookProblem: "printed",
-  /** It says on stderr which settings did not load. */
+  /** Claude Code prints on stderr which settings it ignored. */
   settingsWarnings: "printed",
-  /** It says on stderr which rules of a flag look as if they were torn apart. */
+  /** Claude Code prints on stderr which rules of a flag look as if they were split by mistake. */
   tornRulesWarnings: "printed",
 } as const satisfies Readonly<Record<string, "needed" | "shipped" | "printed">>;
 
-/** The name of something that a version of Claude Code may be able to do. */
+/** The name of a capability. */
 export type Capability = keyof typeof CAPABILITIES;
 
-/** The needed capabilities that are not among those of a version. */
+/** Returns the needed capabilities that a version lacks. */
 export function lackedCapabilities(present: readonly string[]): readonly Capability[] {
   return Object.entries(CAPABILITIES).filter(([name, kind]) =>
     kind === "needed" && !present.includes(name)

@@ -5,18 +5,17 @@
 export const OLDEST_VERSION = "2.1.285";
 
 /**
- * Tells whether a version `a.b.c` is a minimum or newer. Suffixes do not count, and text counts as 0.
+ * Returns true if a version `a.b.c` is a minimum or newer. Suffixes are ignored, and a part that is not a number is 0.
  *
- * Code asks for a capability of a version instead, see `hasCapability()`: versions themselves are compared only in this
- * folder.
+ * Use `hasCapability()` to decide by a version. Only this folder compares versions themselves.
  */
 export function isVersionAtLeast(version: string, minimum: string): boolean {
   return compareVersions(version, minimum) >= 0;
 }
 
-/** Orders versions `a.b.c`: negative if the first is older. */
+/** Compares versions `a.b.c` for sorting: negative if the first is older. */
 export function compareVersions(one: string, other: string): number {
-  // It is asked some ten times for each line of a transcript, so nothing is split.
+  // Called about ten times for each line of a transcript, so it does not split the texts.
   for (let [at, otherAt, part] = [0, 0, 0]; part < 3; part++) {
     const [number, otherNumber] = [numberAt(one, at), numberAt(other, otherAt)];
     if (number !== otherNumber) return number - otherNumber;
@@ -28,7 +27,7 @@ export function compareVersions(one: string, other: string): number {
 
 const ZERO = "0".charCodeAt(0);
 
-/** The number with which a part of a version begins. */
+/** Parses the number at an index of a version. */
 function numberAt(version: string, at: number): number {
   let number = 0;
   for (let place = at; place < version.length; place++) {
@@ -39,7 +38,7 @@ function numberAt(version: string, at: number): number {
   return number;
 }
 
-/** The index after the next dot; the length of the version if there is none. */
+/** Returns the index after the next dot, or the length of the version if there is none. */
 function nextPart(version: string, at: number): number {
   const dot = version.indexOf(".", at);
   return dot < 0 ? version.length : dot + 1;

@@ -4,41 +4,44 @@ import { z } from "zod/mini";
 const words = z.string();
 
 /**
- * What a version of Claude Code does, as `learn` measures it: `src/claude/versions/VERSION.json`.
+ * The schema of a version profile, `src/claude/versions/VERSION.json`: what `learn` measured of a version of Claude Code.
  *
- * Lists are one text of words, so that a change is one line of a diff.
+ * A list is one string of words, so that a change is one line of a diff.
  */
 export const versionProfileSchema = z.object({
   version: z.string().check(z.regex(/^\d+\.\d+\.\d+$/)),
-  /** Names of what this version can do, sorted. An unknown name has no effect. */
+  /** The names of the version's capabilities, sorted. An unknown name has no effect. */
   capabilities: z.array(z.string()),
   /**
    * The keys of each kind of frame that `claude -p` prints, in their order: `system/init`, `assistant`, `result/success`.
    * A nested object is named by its path, `result/success.usage`, `system/init.mcp_servers[]`, `result/success.modelUsage.*`.
-   * A key that some frames of the kind lack has a `?` behind it.
+   * A `?` follows a key that some frames of the kind lack.
    */
   frames: z.record(z.string(), words),
   /** Values that are the same for every account, model and folder, by frame and key: `"system/init view_mode": "default"`. */
   constants: z.record(z.string(), z.json()),
-  /** Keys that the program names but no run has shown, such as those of rare API errors. */
+  /** Keys that occur in Claude Code's program but in no measured run, such as those of rare API errors. */
   unseenKeys: words,
   hookEvents: words,
   /** Subtypes of control requests that `claude -p` answers. */
   controlRequests: words,
-  /** Tools by the names that permission rules know. */
+  /** The names of tools in permission rules. */
   tools: words,
-  /** What `claude -p` makes of each slash command: `prompt` (a text for the model), `local` (an answer without the model), `unavailable`. */
+  /**
+   * Slash commands by how `claude -p` handles them: `prompt` sends a text to the model, `local`
+   * answers without the model, `unavailable` is an error.
+   */
   commands: z.object({ prompt: words, local: words, unavailable: words }),
-  /** Words that are subcommands as the first argument, hidden ones included. */
+  /** Subcommands, hidden ones included. */
   subcommands: words,
-  /** Flags of `--help` and hidden ones, each with `=` behind it if it takes a value. */
+  /** Flags, hidden ones included. A `=` follows a flag that has a value. */
   flags: words,
-  /** Keys of settings by what they have to hold, as Claude Code words it: `"boolean": "autoMemoryEnabled …"`. */
+  /** Keys of settings by Claude Code's message for a wrong value: `"Expected boolean": "autoMemoryEnabled …"`. */
   settings: z.record(z.string(), words),
   permissionModes: words,
-  /** The dialogs that the interactive program showed while it was measured, by the text that names them. */
+  /** Texts that identify the dialogs which the interactive program showed during the measurement. */
   dialogs: z.array(z.string()),
 });
 
-/** What is known of a version of Claude Code. */
+/** A version profile. */
 export type VersionProfile = z.infer<typeof versionProfileSchema>;

@@ -11,22 +11,22 @@ export type WireObject =
   | "usage"
   | "modelUsage";
 
-/** What the synchronous part of the program has to know of one version. */
+/** The facts of one version that synchronous code needs. */
 export interface ProfileFacts {
-  /** Words, as in a profile. */
+  /** Names of capabilities, separated by spaces. */
   readonly capabilities: string;
-  /** Keys in their order, as words; those of all subtypes of a result together, and keys that no run has shown last. */
+  /** Keys in order, separated by spaces. All subtypes of a result are merged. Keys that no run has shown are last. */
   readonly keys: Readonly<Record<WireObject, string>>;
-  /** Values of keys that every frame has, the same one in each. */
+  /** Values that are the same in every frame, by their keys. */
   readonly constants: Readonly<Record<"init" | "result", Readonly<Record<string, unknown>>>>;
 }
 
-/** A value by the version since which it holds; the oldest version comes first. */
+/** Values by the first version that has them, the oldest version first. */
 export type Since<T> = Readonly<Record<string, T>>;
 
-/** The facts of all profiles: a fact that does not change from one version to the next is there once. */
+/** The facts of all profiles. A value that does not change from one version to the next is stored once. */
 export interface ProfileIndex {
-  /** Versions that have a profile, as words, the oldest first. */
+  /** Versions that have a profile, separated by spaces, the oldest first. */
   readonly versions: string;
   readonly capabilities: Since<string>;
   readonly keys: Readonly<Record<WireObject, Since<string>>>;
@@ -36,7 +36,7 @@ export interface ProfileIndex {
   };
 }
 
-/** How the frames of a profile are called that have the keys of an object. */
+/** Which names in `frames` of a profile belong to which kind of object. */
 const FRAMES: Readonly<Record<WireObject, RegExp>> = {
   init: /^system\/init$/u,
   assistant: /^assistant$/u,
@@ -47,7 +47,7 @@ const FRAMES: Readonly<Record<WireObject, RegExp>> = {
   modelUsage: /^result\/\w+\.modelUsage\.\*$/u,
 };
 
-/** Makes something of each kind of object. */
+/** Calls a function for each kind of object and returns the results by kind. */
 export function forEachObject<T>(make: (object: WireObject) => T): Readonly<Record<WireObject, T>> {
   return {
     init: make("init"),
@@ -60,12 +60,12 @@ export function forEachObject<T>(make: (object: WireObject) => T): Readonly<Reco
   };
 }
 
-/** The words of a text that has one space between them. */
+/** Splits a text at single spaces. */
 export function wordsOf(text: string): readonly string[] {
   return text === "" ? [] : text.split(" ");
 }
 
-/** Takes the facts out of a profile. */
+/** Extracts the facts of a profile. */
 export function factsOf(profile: VersionProfile): ProfileFacts {
   const keys = (object: WireObject) => keysOf(profile, object).join(" ");
   return {
@@ -78,7 +78,7 @@ export function factsOf(profile: VersionProfile): ProfileFacts {
   };
 }
 
-/** What is picked from profiles, by the version since which it holds, whatever order the profiles are in. */
+/** Picks a value from each profile, and returns the values by the first version that has them. */
 export function sinceOf<T>(
   profiles: readonly VersionProfile[],
   pick: (profile: VersionProfile) => T,
@@ -92,7 +92,7 @@ export function sinceOf<T>(
   );
 }
 
-/** Puts the facts of profiles together, whatever order the profiles are in. */
+/** Builds the index of profiles. The order of the profiles does not matter. */
 export function indexOf(profiles: readonly VersionProfile[]): ProfileIndex {
   const since = <T>(pick: (facts: ProfileFacts, profile: VersionProfile) => T) =>
     sinceOf(profiles, (profile) => pick(factsOf(profile), profile));
@@ -109,7 +109,7 @@ export function indexOf(profiles: readonly VersionProfile[]): ProfileIndex {
   };
 }
 
-/** The facts that hold for a version: those of the newest profile that is not newer, or of the oldest profile. */
+/** Returns the facts of a version: those of the newest profile that is not newer, or of the oldest profile. */
 export function factsFor(index: ProfileIndex, version: string): ProfileFacts {
   const keys = (object: WireObject) => factFor(version, index.keys[object]);
   return {
@@ -122,7 +122,7 @@ export function factsFor(index: ProfileIndex, version: string): ProfileFacts {
   };
 }
 
-/** The value that holds for a version, as with `factsFor()`. */
+/** Returns the value of a version, chosen as in `factsFor()`. */
 export function factFor<T>(version: string, values: Since<T>): T {
   const rows = Object.entries(values);
   const row = rows.findLast(([since]) => compareVersions(since, version) <= 0) ?? rows[0];
@@ -130,13 +130,13 @@ export function factFor<T>(version: string, values: Since<T>): T {
   return row[1];
 }
 
-/** The frames that are an object with their keys, those with the most keys first. */
+/** Returns the names and keys of the frames of a kind of object, those with the most keys first. */
 function framesOf(profile: VersionProfile, object: WireObject): readonly [string, string][] {
   return Object.entries(profile.frames).filter(([name]) => FRAMES[object].test(name))
     .toSorted(([, one], [, other]) => wordsOf(other).length - wordsOf(one).length);
 }
 
-/** The keys of all frames that are an object: a key that only some have comes after the one that it follows there. */
+/** Merges the keys of all frames of a kind of object. A key that only some frames have follows its predecessor there. */
 function keysOf(profile: VersionProfile, object: WireObject): readonly string[] {
   const merged: string[] = [];
   for (const [, text] of framesOf(profile, object)) {
@@ -147,14 +147,14 @@ function keysOf(profile: VersionProfile, object: WireObject): readonly string[] 
       place = (known < 0 ? place : known) + 1;
     }
   }
-  // What is in usage is passed on anyway.
+  // All fields of usage objects are passed on without this list.
   const unseen = /usage/iu.test(object) ? [] : wordsOf(profile.unseenKeys);
   return [...new Set([...merged, ...unseen])];
 }
 
 /**
- * The constants of an object, for keys that each of its frames has. Of results, not every kind has known constants: one
- * kind with the value is enough, if none has another.
+ * Returns the constants of a kind of object, for keys that all its frames have. A result needs a known value in only one
+ * subtype, if no other subtype has a different one.
  */
 function constantsOf(
   profile: VersionProfile,
@@ -163,7 +163,7 @@ function constantsOf(
   const frames = framesOf(profile, object);
   const constants: [string, unknown][] = [];
   for (const key of keysOf(profile, object)) {
-    // They say which frame it is.
+    // These two identify the frame.
     if (key === "type" || key === "subtype") continue;
     const values = frames.flatMap(([name]) => {
       const value = profile.constants[`${name} ${key}`];

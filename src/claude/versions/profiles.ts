@@ -16,35 +16,35 @@ const INDEX: ProfileIndex = index;
 /** Versions that have a profile, the oldest first. */
 export const PROFILED_VERSIONS: readonly string[] = wordsOf(INDEX.versions);
 
-/** The facts of a version, in the form in which they are looked up: each line of a transcript asks for some. */
+/** The facts of a version, prepared for fast access: each line of a transcript needs some of them. */
 interface Lookup {
   readonly capabilities: ReadonlySet<string>;
   readonly keys: Readonly<Record<WireObject, readonly string[]>>;
   readonly constants: ProfileFacts["constants"];
 }
 
-/** What profiles that are not shipped have shown, by their versions. */
+/** The facts of learnt profiles by version. */
 const learnt = new Map<string, ProfileFacts>();
 
-/** What was looked up, by the version that was asked for. */
+/** Prepared facts by version. */
 const lookups = new Map<string, Lookup>();
-/** Transcripts name versions, and anybody may have written a transcript. */
+/** The limit of `lookups`: versions come from transcripts, which can contain any text. */
 const MAX_LOOKUPS = 100;
 
 /**
- * Tells whether a version of Claude Code can do something: as the newest profile says that is not newer than the version.
- * Of a version that is older than all profiles, the oldest decides; an undefined version can do nothing.
+ * Returns true if a version of Claude Code has a capability. The newest profile that is not newer than the version decides,
+ * and the oldest profile for older versions. An undefined version has no capability.
  */
 export function hasCapability(version: string | undefined, capability: Capability): boolean {
   return version !== undefined && lookUp(version).capabilities.has(capability);
 }
 
-/** The keys of an object that `claude -p` of a version prints, in their order; those that were never seen come last. */
+/** Returns the keys that `claude -p` of a version prints, in order. Keys that no run has shown are last. */
 export function keysOfVersion(version: string, object: WireObject): readonly string[] {
   return lookUp(version).keys[object];
 }
 
-/** The values that every such frame of a version has, by their keys. */
+/** Returns the values that are the same in every such frame of a version, by their keys. */
 export function constantsOfVersion(
   version: string,
   object: "init" | "result",
@@ -52,14 +52,14 @@ export function constantsOfVersion(
   return lookUp(version).constants[object];
 }
 
-/** The words that are subcommands of a version as its first argument; those of all versions together if it is undefined. */
+/** Returns the subcommands of a version, or those of all versions if it is undefined. */
 export function subcommandsOf(version: string | undefined): readonly string[] {
   return version === undefined
     ? [...new Set(Object.values(INDEX.subcommands).flatMap(wordsOf))].toSorted()
     : wordsOf(factFor(version, INDEX.subcommands));
 }
 
-/** Tells whether any profile has a key in an object. */
+/** Returns true if any profile, learnt ones included, has a key in a kind of object. */
 export function isKnownKey(object: WireObject, key: string): boolean {
   const texts = [
     ...Object.values(INDEX.keys[object]),
@@ -68,26 +68,26 @@ export function isKnownKey(object: WireObject, key: string): boolean {
   return texts.some((text) => wordsOf(text).includes(key));
 }
 
-/** Tells whether a version is newer than every profile that is shipped. */
+/** Returns true if a version is newer than every shipped profile. */
 export function isNewerThanProfiles(version: string): boolean {
   return !isVersionAtLeast(PROFILED_VERSIONS.at(-1) ?? "", version);
 }
 
-/** Tells whether a version was measured: it is not newer than the shipped profiles, or was learnt. */
+/** Returns true if a version has a learnt profile or is not newer than the shipped profiles. */
 export function hasProfile(version: string): boolean {
   return !isNewerThanProfiles(version) || learnt.has(version);
 }
 
 /**
- * Lets the facts of a learnt profile hold for its version alone, if that is newer than every shipped profile. They only add
- * to what the newest shipped profile has: keys, constants, and capabilities that decide only what is printed.
+ * Registers the facts of a learnt profile. They apply to its version alone, and only if it is newer than every shipped
+ * profile. They add keys, constants and `printed` capabilities to those of the newest shipped profile.
  */
 export function useLearntFacts(version: string, facts: ProfileFacts): void {
   learnt.set(version, facts);
   lookups.delete(version);
 }
 
-/** The facts of a learnt profile that hold for a version. */
+/** Returns the facts of the learnt profile that applies to a version. */
 export function learntFactsOf(version: string): ProfileFacts | undefined {
   return isNewerThanProfiles(version) ? learnt.get(version) : undefined;
 }
@@ -115,7 +115,7 @@ function lookUp(version: string): Lookup {
   return found;
 }
 
-/** Whether a profile that is not shipped may have a capability. */
+/** Returns true if a learnt profile can add a capability. */
 function isLearnable(name: string): boolean {
   return Object.hasOwn(CAPABILITIES, name) && CAPABILITIES[name as Capability] === "printed";
 }

@@ -2,7 +2,7 @@ import type { VersionProfile } from "./profile.ts";
 import { factFor, type Since, sinceOf, wordsOf } from "./profile_index.ts";
 import index from "./tables_index.json" with { type: "json" };
 
-/** What is looked up while a run is prepared, by the version since which it holds. */
+/** Lists that are needed while a run is prepared, by the first version that has them. */
 export interface TablesIndex {
   readonly commands: Readonly<Record<keyof VersionProfile["commands"], Since<string>>>;
   readonly hookEvents: Since<string>;
@@ -12,7 +12,7 @@ export interface TablesIndex {
 
 const INDEX: TablesIndex = index;
 
-/** The tables of profiles. */
+/** Builds the index of several profiles. */
 export function tablesOf(profiles: readonly VersionProfile[]): TablesIndex {
   return {
     commands: {
@@ -26,7 +26,7 @@ export function tablesOf(profiles: readonly VersionProfile[]): TablesIndex {
   };
 }
 
-/** The slash commands of a version, by what `claude -p` makes of them. */
+/** Returns the slash commands of a version, by how `claude -p` handles them. */
 export function commandsOf(version: string): VersionProfile["commands"] {
   const { prompt, local, unavailable } = INDEX.commands;
   return {
@@ -36,17 +36,17 @@ export function commandsOf(version: string): VersionProfile["commands"] {
   };
 }
 
-/** The events that hooks of a version may have, in the order in which Claude Code lists them. */
+/** Returns the hook events of a version, in the order in which Claude Code lists them. */
 export function hookEventsOf(version: string): readonly string[] {
   return wordsOf(factFor(version, INDEX.hookEvents));
 }
 
-/** The names of tools that permission rules of a version know. */
+/** Returns the names of tools in permission rules of a version. */
 export function toolsOf(version: string): readonly string[] {
   return wordsOf(factFor(version, INDEX.tools));
 }
 
-/** Tells whether a version has a flag, with a value or without. */
+/** Returns true if a version has a flag, with or without a value. */
 export function hasFlag(version: string, flag: string): boolean {
   const flags = wordsOf(factFor(version, INDEX.flags));
   return flags.includes(flag) || flags.includes(`${flag}=`);
