@@ -23,7 +23,7 @@ import { nameOf, parentOf } from "../../paths.ts";
 import { makeFolderIn } from "./run_places.ts";
 import type { Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 
-/** What brings a child's transcripts home, and what keeps those that cannot come. */
+/** The functions that forward a child's transcripts, and keep those that cannot be forwarded. */
 interface Carriers {
   readonly forward: typeof forwardTranscripts;
   readonly keep: typeof keepTranscripts;
@@ -34,7 +34,7 @@ export class Sandbox implements Disposable {
   readonly path: string;
   /** The child's `CLAUDE_CONFIG_DIR`. */
   readonly configDir: string;
-  /** The config dir of a headless Claude Code that is asked about the session. */
+  /** The config dir of the headless helper. */
   readonly helperDir: string;
   /** The file given to the child as `--settings`. */
   readonly settingsPath: string;
@@ -44,7 +44,7 @@ export class Sandbox implements Disposable {
   readonly fifoPath: string;
   /** Holds a file for each announced hook: its payload. */
   readonly payloadDir: string;
-  /** Where shells open their stderr, if it is to be told from their stdout. */
+  /** Where shells open their stderr, if it is reported separately from stdout. */
   readonly streamsDir: string;
   /** What every line on the FIFO begins with. */
   readonly secret: string;
@@ -55,9 +55,9 @@ export class Sandbox implements Disposable {
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
   readonly resumed: ReadonlyMap<string, number>;
   #owner: Owner;
-  /** Undefined as long as there can be no transcript of a child's. */
+  /** Undefined until a child may write a transcript. */
   #carriers: Carriers | "loading" | undefined;
-  /** The ids that the caller gave prompts, by those that they have in the transcript here. */
+  /** The ids that the caller gave messages, by their ids in the child's transcript. */
   readonly #given = new Map<string, string>();
   readonly #footholds: readonly string[];
 
@@ -103,24 +103,14 @@ export class Sandbox implements Disposable {
       for (const dir of [this.configDir, this.tempDir, this.payloadDir]) {
         Deno.mkdirSync(dir, { mode: 0o700 });
       }
-      for (const { path, text, runs } of contents.files) {
-        const folder = parentOf(path);
-        if (fileAt(folder) === undefined) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
-        Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
-      }
-      makeFifo(this.fifoPath);
-      makeFifo(`${this.payloadDir}/${END}${ANSWER_SUFFIX}`);
-      if (this.bridges.length > 0) Deno.mkdirSync(parts.bridgeDir, { mode: 0o700 });
-      for (const { path, isRelayed } of this.bridges) {
-        const more = isRelayed ? [IN_SUFFIX, OUT_SUFFIX] : [];
-        for (const suffix of [UP_SUFFIX, DOWN_SUFFIX, ...more]) makeFifo(`${path}${suffix}`);
-      }
+      writeFiles(contents.files);
+      this.#makeFifos(parts.bridgeDir);
       linkUserFiles(contents, this.configDir);
       if (contents.keepsBackups) linkBackups(contents, this.configDir);
       this.resumed = copy(contents, this.configDir);
       if (this.resumed.size === 0) this.#refuseMissing(contents, places);
       if (owner.session !== undefined) {
-        // What is nowhere at home comes home with what follows it.
+        // A transcript that is not in the user's config dir is forwarded completely.
         const resumed = contents.begun === undefined ? Object.fromEntries(this.resumed) : {};
         this.#owner = { ...owner, transcripts: { to: owner.session.configDir, resumed } };
         writeOwner(this.path, this.#owner);
@@ -137,7 +127,17 @@ export class Sandbox implements Disposable {
     }
   }
 
-  /** @throws {CliError} where there is a session to go on with, of which nothing was found */
+  #makeFifos(bridgeDir: string): void {
+    makeFifo(this.fifoPath);
+    makeFifo(`${this.payloadDir}/${END}${ANSWER_SUFFIX}`);
+    if (this.bridges.length > 0) Deno.mkdirSync(bridgeDir, { mode: 0o700 });
+    for (const { path, isRelayed } of this.bridges) {
+      const more = isRelayed ? [IN_SUFFIX, OUT_SUFFIX] : [];
+      for (const suffix of [UP_SUFFIX, DOWN_SUFFIX, ...more]) makeFifo(`${path}${suffix}`);
+    }
+  }
+
+  /** @throws {CliError} if the session to resume was not found */
   #refuseMissing(
     { resume, begun, userConfigDir }: FolderContents,
     places: readonly string[],
@@ -158,8 +158,8 @@ export class Sandbox implements Disposable {
   }
 
   /**
-   * Loads what brings transcripts home, while a child starts: to be called as soon as one may write some, and awaited before
-   * anything is made of what it does. Whoever ends this program in between leaves the folder to a later sweep.
+   * Loads the modules that forward transcripts, while a child starts. Call it as soon as the child may write a transcript,
+   * and await it before the child's output is used. If this program is ended in between, a later sweep forwards them.
    */
   async expectTranscripts(): Promise<void> {
     if (this.#carriers !== undefined) return;
@@ -169,7 +169,7 @@ export class Sandbox implements Disposable {
     this.#carriers = { forward: forwardTranscripts, keep: keepTranscripts };
   }
 
-  /** Brings the session's transcript home, unless it is not to be kept. */
+  /** Forwards the session's transcript to the user's config dir, unless the session is not kept. */
   forward(): Forwarded {
     const { transcripts } = this.#owner;
     const carriers = this.#carriers;
@@ -187,10 +187,10 @@ export class Sandbox implements Disposable {
   }
 
   /**
-   * Brings home what the session's transcript has so far, while the child goes on: others may read it there, and go on
-   * with it, as with `claude -p`. What goes wrong is told at the end, when it is tried again.
+   * Forwards the transcript so far while the child runs, so that other programs can read and resume it, as with
+   * `claude -p`. Failures are reported at the end, when it is tried again.
    *
-   * @param upTo the id of the last line that the machines have heard of; all lines count without one
+   * @param upTo the id of the last line that the conversation has received; without it all lines are forwarded
    */
   forwardSoFar(upTo?: string): void {
     const { transcripts } = this.#owner;
@@ -207,11 +207,11 @@ export class Sandbox implements Disposable {
     try {
       writeOwner(this.path, this.#owner);
     } catch {
-      // It is of use only where this program is killed, and what is home is found there in any case.
+      // A sweep needs it only if this program is killed, and it finds forwarded lines in any case.
     }
   }
 
-  /** Takes the id that the caller gave a prompt: at home the transcript has it in the place of its own. */
+  /** Records the id that the caller gave a message: the forwarded transcript has it in place of the child's id. */
   recordGivenId({ line, given }: { readonly line: string; readonly given: string }): void {
     if (this.#owner.transcripts === undefined) return;
     this.#given.set(line, given);
@@ -223,8 +223,10 @@ export class Sandbox implements Disposable {
   }
 
   /**
-   * Brings the session's transcript home before the end of a child that writes no more to it, and says whether it is
-   * there: from then on the session is as one of a run that is over.
+   * Forwards the transcript of a child that writes no more to it, before the child ends, and gives up the session: other
+   * runs may resume it then.
+   *
+   * @returns false if it could not be forwarded
    */
   forwardAndRelease(): boolean {
     if (this.forward().failures.length > 0) return false;
@@ -238,7 +240,7 @@ export class Sandbox implements Disposable {
     return true;
   }
 
-  /** Removes the folder but for the transcripts, which a later sweep brings home, and says where they are. */
+  /** Removes everything except the transcripts, which a later sweep forwards. Returns their folder. */
   keep(): string {
     if (typeof this.#carriers !== "object") return this.path;
     const path = this.#carriers.keep(this.path, this.#owner);
@@ -246,23 +248,31 @@ export class Sandbox implements Disposable {
     return path;
   }
 
-  /** Removes the folder and everything in it, as far as it can be removed; a second call does nothing. */
+  /** Removes the folder as far as possible. A second call does nothing. */
   [Symbol.dispose](): void {
     this.remove();
   }
 
-  /** Removes the folder and says why it could not, if it could not. */
+  /** Removes the folder, and returns the error if it cannot be removed. */
   remove(): Error | undefined {
     const problem = removeFolder(this.path);
     this.#removeRest();
     return problem;
   }
 
-  /** Removes what is not in the folder, and the folder of runs if there is no other run. */
+  /** Removes the run's folders outside of the private folder, and the folder of runs if no other run is in it. */
   #removeRest(): void {
     for (const foothold of this.#footholds) removeEmpty(foothold);
     for (const each of [this.path, ...this.#footholds]) removeEmpty(parentOf(each));
     for (const each of this.#owner.litter ?? []) removeEmpty(each);
+  }
+}
+
+function writeFiles(files: FolderContents["files"]): void {
+  for (const { path, text, runs } of files) {
+    const folder = parentOf(path);
+    if (fileAt(folder) === undefined) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
   }
 }
 

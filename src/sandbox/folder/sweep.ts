@@ -19,44 +19,44 @@ import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 import type { Environment } from "../environment.ts";
 import { locateUserConfig } from "../user_config.ts";
 
-/** Where to look, and what may be done. */
+/** Where to sweep, and what may be done. */
 export interface SweepOptions {
   /** The places where runs may have their private folders. */
   readonly places: readonly string[];
-  /** The user's config dir: transcripts are rescued into no other. */
+  /** The user's config dir. Transcripts of runs with another one are kept. */
   readonly userConfigDir: string;
-  /** Whether to say what would be done instead of doing it. */
+  /** Whether to report only what would be done. */
   readonly dryRun?: boolean;
 }
 
 /**
- * What became of a private folder.
+ * The verdict on a private folder.
  *
- * - `live`: its run goes on, or another sweep is at it
+ * - `live`: its run is running, or another sweep has claimed it
  * - `foreign`: it is another user's, another machine's or another container's
- * - `abandoned`: its run was killed, or could not bring its transcript home; only a dry run leaves it at that
- * - `removed`: so it was, and the folder is gone
- * - `kept`: so it was, but something in it could not be rescued, or it could not be removed
+ * - `abandoned`: its run was killed, or could not forward its transcript; only a dry run has this verdict
+ * - `removed`: it was abandoned, and was removed
+ * - `kept`: it was abandoned, but a transcript in it could not be forwarded, or it could not be removed
  */
 export type SweepVerdict = "live" | "foreign" | "abandoned" | "removed" | "kept";
 
 /** A folder that was found, and why it was treated as it was. */
 export interface SweptFolder {
-  /** Where it was found; of one that was kept, where it is. */
+  /** Where it was found; if it was kept, where it is now. */
   readonly path: string;
   readonly verdict: SweepVerdict;
   /** One clause, such as "its run was killed". */
   readonly reason: string;
-  /** How many transcripts were brought home. */
+  /** How many transcripts were forwarded. */
   readonly rescued: number;
 }
 
 /**
- * Removes the private folders of runs that were killed, by SIGKILL or with the whole machine, and what is left of those
- * that could not bring their transcripts home, and rescues the transcripts. Nobody's age says anything: only pid, start
- * time and boot do.
+ * Removes the private folders of runs that were killed, by SIGKILL or with the machine, and of runs that could not
+ * forward their transcripts. First it forwards the transcripts. Pid, start time and boot tell whether a run was killed;
+ * the age of a folder does not count.
  *
- * @throws nothing: what goes wrong is in the verdict, and a folder that cannot be listed has nothing to sweep
+ * It throws nothing: failures are in the verdicts. A folder that cannot be listed is ignored.
  */
 export function sweep({ places, ...options }: SweepOptions): readonly SweptFolder[] {
   return places.flatMap(foldersOfRuns).flatMap((runs) => {
@@ -97,17 +97,36 @@ function sweepRuns(options: RunsOptions): readonly SweptFolder[] {
 
 type Verdict = Pick<SweptFolder, "verdict" | "reason"> & Partial<SweptFolder>;
 
-function sweepFolder(
-  path: string,
-  options: RunsOptions & { readonly named: PrivateFolderName },
-): Verdict {
-  const { runs, named, dryRun = false } = options;
+/** An abandoned folder, and its owner if the owner's file could be read. */
+interface Abandoned {
+  readonly path: string;
+  readonly ino: number | null;
+  readonly owner: ReturnType<typeof readOwner>;
+  readonly reason: string;
+}
+
+type FolderOptions = RunsOptions & { readonly named: PrivateFolderName };
+
+function sweepFolder(path: string, options: FolderOptions): Verdict {
+  const found = judgeFolder(path, options);
+  if ("verdict" in found) return found;
+  const { owner, reason } = found;
+  if (options.dryRun === true) return { verdict: "abandoned", reason };
+  const survivor = endProcesses(owner);
+  if (survivor !== undefined) {
+    return { verdict: "kept", reason: `process ${survivor} of its run cannot be killed` };
+  }
+  return removeAbandoned(found, options);
+}
+
+/** Decides whether a folder is abandoned; otherwise returns the verdict. */
+function judgeFolder(path: string, { named }: FolderOptions): Verdict | Abandoned {
   const { ino } = Deno.lstatSync(path);
   const foreign = whyForeign(path);
   if (foreign !== undefined) return { verdict: "foreign", reason: foreign };
   if (isLiving(named)) return { verdict: "live", reason: `process ${named.pid} uses it` };
   const owner = readTrustedOwner(path, named.random);
-  // Without an owner's file there was no child yet, so nothing is lost with the folder.
+  // The owner's file is written before the child starts. Without one there is no transcript.
   if (owner === "broken" && containsFiles(`${folderParts(path).configDir}/projects`)) {
     return { verdict: "kept", reason: "nothing tells whose transcript it holds" };
   }
@@ -123,26 +142,44 @@ function sweepFolder(
       case "dead":
     }
   }
-  const isOver = typeof owner === "object" && owner.pid === NO_PROCESS.pid;
-  const reason = isOver ? "its run could not bring its transcript home" : "its run was killed";
-  if (dryRun) return { verdict: "abandoned", reason };
-  // What a run that ended by itself left running is not to be ended, and of another boot no process is left, whatever
-  // the owner's file says.
-  if (typeof owner === "object" && !isOver && owner.bootId === thisOwner().bootId) {
-    const { configDir, helperDir } = folderParts(owner.path);
-    const [survivor] = endRunProcesses({ configDir, helperDir });
-    if (survivor !== undefined) {
-      return { verdict: "kept", reason: `process ${survivor.pid} of its run cannot be killed` };
-    }
-  }
-  // Renaming it claims it: other sweeps do not find it any more.
+  const reason = isOver(owner)
+    ? "its run could not bring its transcript home"
+    : "its run was killed";
+  return { path, ino, owner, reason };
+}
+
+/** Whether the run of a folder has ended by itself. */
+function isOver(owner: Abandoned["owner"]): boolean {
+  return typeof owner === "object" && owner.pid === NO_PROCESS.pid;
+}
+
+/**
+ * Ends the processes of a run that was killed. What a run that ended by itself left running is not ended, and of another
+ * boot no process is left, whatever the owner's file says.
+ *
+ * @returns the pid of a process that cannot be killed
+ */
+function endProcesses(owner: Abandoned["owner"]): number | undefined {
+  if (typeof owner !== "object" || isOver(owner)) return undefined;
+  if (owner.bootId !== thisOwner().bootId) return undefined;
+  const { configDir, helperDir } = folderParts(owner.path);
+  const [survivor] = endRunProcesses({ configDir, helperDir });
+  return survivor?.pid;
+}
+
+/** Forwards the transcripts of an abandoned folder, and removes the folder. */
+function removeAbandoned(
+  { path, ino, owner, reason }: Abandoned,
+  { runs, named, userConfigDir }: FolderOptions,
+): Verdict {
+  // The new name claims the folder: other sweeps do not find it any more.
   const claimed = `${runs}/${privateFolderName({ ...thisOwner(), random: named.random })}`;
   Deno.renameSync(path, claimed);
   const kept = (reason: string): Verdict => {
     Deno.renameSync(claimed, path);
     return { verdict: "kept", reason };
   };
-  // What was judged may have been replaced since, or been in the hands of another sweep that put it back.
+  // The folder may have been replaced since it was judged, or claimed and put back by another sweep.
   const isSame = Deno.lstatSync(claimed).ino === ino &&
     JSON.stringify(readTrustedOwner(claimed, named.random)) === JSON.stringify(owner);
   if (!isSame) return kept("it changed while it was looked at");
@@ -154,7 +191,7 @@ function sweepFolder(
   ) {
     const { to } = transcripts;
     const { configDir } = folderParts(claimed);
-    if (to !== absoluteDir(options.userConfigDir) && containsFiles(`${configDir}/projects`)) {
+    if (to !== absoluteDir(userConfigDir) && containsFiles(`${configDir}/projects`)) {
       return kept(`its transcript belongs to the config dir ${to}`);
     }
     const { files, left, failures: [failure] } = forwardTranscripts({
@@ -164,7 +201,7 @@ function sweepFolder(
       ...transcripts,
     });
     rescued = files;
-    // What is no file cannot be brought home by anybody.
+    // Failures about what is no regular file do not count: no sweep can forward that.
     if (left > 0 && failure !== undefined) {
       const place = keepTranscripts(claimed, owner);
       return { verdict: "kept", reason: failure, rescued, path: place };
@@ -176,7 +213,7 @@ function sweepFolder(
   return { verdict: "removed", reason, rescued };
 }
 
-/** Whether a config dir is that of a home which a command had lent its runs, and the command was killed as well. */
+/** Whether a config dir is in the folder of a command, such as `drift`, that made it for its runs and was killed too. */
 function isFolderOfDeadCommand(configDir: string, runs: string): boolean {
   if (!configDir.startsWith(`${runs}/`)) return false;
   const [name = ""] = configDir.slice(runs.length + 1).split("/");
@@ -185,8 +222,8 @@ function isFolderOfDeadCommand(configDir: string, runs: string): boolean {
 }
 
 /**
- * A tool that may write to the temp folder and no further must not name a folder whose processes are then ended, such as
- * that of a run that goes on: a folder's first name has its owner in it, by which the owner is judged.
+ * Reads the owner's file if it fits the folder's first name, which has the owner's pid and start time. A tool that can
+ * write to a private folder could otherwise name another run as the owner, whose processes a sweep would end.
  */
 function readTrustedOwner(path: string, random: string): ReturnType<typeof readOwner> {
   const owner = readOwner(path);
@@ -195,8 +232,8 @@ function readTrustedOwner(path: string, random: string): ReturnType<typeof readO
 }
 
 /**
- * A folder for what a command needs while it works, which is gone with it: where the command is killed, it is swept as a
- * run's folder is. What others have left that were killed goes first.
+ * Makes a private folder for a command. If the command is killed, a sweep removes it like the folder of a run. First it
+ * sweeps what killed commands and runs have left.
  *
  * @param options.place the folder in which it is made; `TMPDIR` by default
  * @throws {CliError} when it cannot be made
