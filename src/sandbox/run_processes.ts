@@ -40,30 +40,30 @@ export function readProcessStat(pid: number | "self"): ProcessStat | undefined {
   };
 }
 
-/** How the processes of one run are told from all others. */
+/** The marks by which the processes of a run are found. */
 export interface RunMarks {
   /** The child's `CLAUDE_CONFIG_DIR`, which every program of the run inherits unless it is taken away. */
   readonly configDir: string;
-  /** The same of a headless Claude Code that is asked about the session: it must not outlive a run that was killed. */
+  /** The `CLAUDE_CONFIG_DIR` of the headless helper, which must not outlive a run that was killed. */
   readonly helperDir?: string;
   /** The child's pid, as long as it has not been reaped. */
   readonly child?: number;
 }
 
-/** Processes of a run that live, and what will find those they start from now on. */
+/** The living processes of a run, and the sessions by which later ones are found. */
 export interface RunProcesses {
   readonly living: readonly ProcessStat[];
   /** The sessions that are the run's, by their number, with the start time of the process that leads or led it. */
   readonly sessions: ReadonlyMap<number, string>;
 }
 
-/** How often is looked again for what was started while the processes before it were killed. */
+/** How often processes are searched again that were started while others were killed. */
 const KILL_ROUNDS = 100;
 
-/** How often is looked again for what was started while the processes before it were stopped. */
+/** How often processes are searched again that were started while others were stopped. */
 const STOP_ROUNDS = 20;
 
-/** How long processes that were asked to end may take, in milliseconds, and how often they are looked at. */
+/** How long processes may take to end after SIGTERM, and how often they are checked, in milliseconds. */
 const GRACE_MS = 500;
 const LOOK_MS = 10;
 
@@ -130,8 +130,8 @@ export function killRunProcesses(
 }
 
 /**
- * Finds all processes of a run, and has them stand still: what one of them begins in a session of its own, with nothing of the
- * run in its environment, is found only by the process that began it.
+ * Stops all processes of a run with SIGSTOP. A process that is in a session of its own and has cleared its environment is
+ * found only while its parent lives.
  */
 function stopRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses {
   let found = findRunProcesses(marks, earlier);
@@ -158,8 +158,8 @@ function signalAll({ living, sessions }: RunProcesses, signal: "SIGSTOP" | "SIGK
 }
 
 /**
- * Asks all processes of a run to end, as Claude Code does within 80 ms and with its transcript written, and kills
- * what has not ended in time. Blocks meanwhile.
+ * Sends SIGTERM to all processes of a run, and kills those that do not end within `GRACE_MS`. Claude Code writes its
+ * transcript and ends within 80 ms. Blocks meanwhile.
  *
  * @returns those that live all the same
  */
@@ -183,7 +183,7 @@ function ignoreFailure(signal: () => void): void {
   }
 }
 
-/** Those too that have ended and were not waited for: what they started still descends from them. */
+/** All processes, including zombies: the processes that they have started still descend from them. */
 function allProcesses(): ReadonlyMap<number, ProcessStat> {
   const processes = new Map<number, ProcessStat>();
   for (const pid of readProcPids()) {

@@ -5,30 +5,27 @@ import type { ForwardOptions } from "../transcripts/forward_transcripts.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { readProcessStat } from "../run_processes.ts";
 
-/** Whose run a private folder is, and what would be lost with it. */
+/** The process that owns a private folder, and the transcripts that would be lost with the folder. */
 export interface Owner {
-  /** That of `NOBODY` once the run is over, and only what could not be brought home is left. */
+  /** The pid of `NO_PROCESS` if the run has ended and only transcripts that could not be forwarded are left. */
   readonly pid: number;
-  /** Clock ticks from boot to the process's start, which tell it from a later one with its pid. */
+  /** Clock ticks from boot to the process's start: a later process with the same pid has another one. */
   readonly startTime: string;
   readonly host: string;
-  /** Boot of the machine and namespace of the pid: elsewhere the pid means nothing. */
+  /** The boot of the machine and the pid namespace in which the pid is valid. */
   readonly bootId: string;
   readonly pidNamespace: string;
-  /** Path of the folder when it was made: what names its processes. */
+  /** Path of the folder when it was made. Its processes have it in their environment. */
   readonly path: string;
-  /**
-   * The folders that Claude Code makes elsewhere, whatever it is told, and leaves empty; of those that were there before
-   * none.
-   */
+  /** Folders outside of the private folder that Claude Code makes and leaves empty, without those that existed before. */
   readonly litter?: readonly string[];
-  /** The session that goes on in it; absent when nothing of it is to be kept. */
+  /** The session of the run; absent if it is not kept. */
   readonly session?: OwnedSession;
-  /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
+  /** The options for `forwardTranscripts`; absent before the child's start, and if the session is not kept. */
   readonly transcripts?: Omit<ForwardOptions, "from" | "given" | "goesOn">;
 }
 
-/** A session whose transcript is yet to come home. */
+/** A session whose transcript has not been forwarded yet. */
 export interface OwnedSession {
   readonly id: string;
   /** The config dir that it belongs to. */
@@ -43,7 +40,7 @@ export type OwnerState = "live" | "dead" | "unknown";
 /** Its name among what is out of reach for tools. */
 export const OWNER_FILE = "owner.json";
 
-/** Whose a folder is whose run is over: no process has this pid. */
+/** The owner of a folder whose run has ended: no process has this pid. */
 export const NO_PROCESS = { pid: 0, startTime: "0" } as const;
 
 /** The largest file that is read, in bytes: of a session resumed with 100 000 files it is smaller. */

@@ -16,7 +16,7 @@ import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { ERRNO } from "../../../ffi/errno.ts";
 import { CliError } from "../../cli_error.ts";
 
-/** Pid and start time of the owner, and what is kept of the name when another process takes the folder over. */
+/** The parts of a private folder's name. A process that claims the folder keeps the random part. */
 export interface PrivateFolderName extends Pick<Owner, "pid" | "startTime"> {
   /** Eight characters that nobody can guess. */
   readonly random: string;
@@ -164,11 +164,11 @@ function parsePair(text: string): readonly (readonly [string, string])[] {
 }
 
 /**
- * Makes of the private folder of a run that is over what a later sweep brings home: its transcripts and whose they are,
- * under a name that tells that nobody works on it any more. Everything else in it is removed.
+ * Removes everything in the private folder of an ended run except its transcripts and its owner's file, and renames the
+ * folder so that a later sweep forwards the transcripts.
  *
  * @param path where the folder is now
- * @returns where it is from now on; where it was, if it cannot be renamed: then a sweep after this process's end finds it
+ * @returns the new path; the old one if it cannot be renamed, and then a sweep after this process's end finds it
  */
 export function keepTranscripts(path: string, owner: Owner): string {
   const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
@@ -188,7 +188,7 @@ export function keepTranscripts(path: string, owner: Owner): string {
   }
 }
 
-/** Removes what is in a folder but for some names; what cannot be removed is in nobody's way. */
+/** Removes everything in a folder except some names, as far as possible. */
 function removeAllBut(names: readonly string[], folder: string): void {
   for (const name of namesIn(folder)) {
     if (!names.includes(name)) removeFolder(`${folder}/${name}`);
@@ -211,7 +211,7 @@ export function folderFailure(
   });
 }
 
-/** What is told where no private folder could be made; what is told of it already stays. */
+/** The error for a private folder that cannot be made. A `CliError` stays as it is. */
 export function privateFolderFailure(tmp: string, cause: unknown): CliError {
   return cause instanceof CliError
     ? cause
@@ -221,7 +221,7 @@ export function privateFolderFailure(tmp: string, cause: unknown): CliError {
     });
 }
 
-/** What to do where another place would not help: a file may not be as large as it would have to be, anywhere. */
+/** The suggestion for a limit of file sizes, which holds in every place. */
 function remedyOf(cause: unknown): string | undefined {
   return cause instanceof Error && cause.message.includes(`(os error ${ERRNO.EFBIG})`)
     ? "Raise the limit of the size of files: ulimit -f"

@@ -8,8 +8,8 @@ import { removeEmpty } from "../remove_folder.ts";
 const COMMON_PLACES = ["/tmp", "/var/tmp"];
 
 /**
- * The places where runs may have their private folders, `TMPDIR` first; without links, each once. The second is the
- * user's own, if there is one: what `XDG_RUNTIME_DIR` names is nobody's working directory.
+ * The places where runs may have their private folders, without links and each once: `TMPDIR`, then `XDG_RUNTIME_DIR`,
+ * which is never a working directory, then `/tmp` and `/var/tmp`.
  */
 export function listPlaces(env: Environment): readonly [string, ...string[]] {
   const runtimeDir = env["XDG_RUNTIME_DIR"] ?? "";
@@ -30,9 +30,9 @@ function tempDir(env: Environment): string {
 }
 
 /**
- * The places to be tried for a run, in this order: those that its tools cannot write to, the first of all where they
- * may write everywhere. Permission to write would be permission to execute there, whatever rules say: they follow a
- * path, which a folder above it can take elsewhere.
+ * Orders the places for a run: those that its tools cannot write to come first. If tools can write everywhere, the
+ * preferred place is used. A tool that can write above the private folder can rename a folder on its path, so that rules
+ * about the path do not hold, and can make the run execute its files.
  *
  * @param all the places there are, the preferred one first
  * @param options.folders the working directory and every added directory
@@ -53,7 +53,7 @@ export function orderPlaces(
   return [best, ...others];
 }
 
-/** Whether tools that may write to some folders may write to what runs have in a place. */
+/** Whether tools that can write to some folders can write to the runs in a place. */
 function canToolsWrite(place: string, folders: readonly string[]): boolean {
   return folders.some((folder) => isBelow(folderOfRuns(place), folder));
 }
@@ -122,7 +122,7 @@ function newRandomFolder(place: string): string {
   return path;
 }
 
-/** The folder of runs is another user's, who has made it since its name was chosen. */
+/** Another user has made the folder of runs since its name was chosen. */
 export class ForeignFolderError extends CliError {
   constructor(runs: string) {
     super(`Cannot create a private folder: ${runs} belongs to somebody else`, {
@@ -131,11 +131,11 @@ export class ForeignFolderError extends CliError {
   }
 }
 
-/** How often a folder is made in a folder of runs that other runs remove whenever it is empty. */
+/** How often `makeFolderIn` tries again: other runs remove an empty folder of runs. */
 const TRIES = 100;
 
 /**
- * Makes a folder in a folder of runs, and that itself if need be.
+ * Makes a folder in a folder of runs, which is made too if needed.
  *
  * @returns its path
  * @throws {ForeignFolderError} when somebody else has put something in the place of the folder of runs
@@ -160,7 +160,7 @@ export function makeFolderIn(runs: string, name: string): string {
   }
 }
 
-/** Looks again, now that nobody can remove it any more: it may have gone since, and somebody else have come in between. */
+/** Checks the owner again: the folder of runs is not empty now, so no run removes it, but it may have been replaced before. */
 function recheckOwner(runs: string, name: string): void {
   try {
     checkOwner(runs);
@@ -177,8 +177,8 @@ function checkOwner(runs: string): void {
 }
 
 /**
- * Why something is no private folder of this user's, if it is none. It is not followed if it is a link: what others may
- * have put there is theirs.
+ * Why a path is no private folder of this user; undefined if it is one. Links are not followed, because another user may
+ * have made them.
  *
  * @throws {Deno.errors.NotFound} when there is nothing
  */

@@ -14,9 +14,9 @@ export interface ForwardOptions {
   readonly to: string;
   /** Bytes that were copied in before the run, by path below `projects/`: only what follows them is new. */
   readonly resumed: Readonly<Record<string, number>>;
-  /** How far of each file an earlier call has brought home while the child went on, by its path below `projects/`. */
+  /** How far earlier calls have forwarded each file while the child ran, by path below `projects/`. */
   readonly brought?: Readonly<Record<string, Brought>>;
-  /** The ids that callers gave prompts, by those that the child gave them: its transcripts have them at home. */
+  /** The ids that callers gave messages, by the child's ids. Forwarded transcripts have the callers' ids. */
   readonly given?: ReadonlyMap<string, string>;
   /**
    * Given while the child goes on: only transcripts and notes of subagents come home, in whole lines, and stay here too.
@@ -26,21 +26,21 @@ export interface ForwardOptions {
   readonly goesOn?: { readonly upTo?: string | undefined };
 }
 
-/** How far a file is home: bytes of the child's, and bytes of that at home behind which the next ones are looked for. */
+/** How far a file is forwarded: bytes of the child's file, and the position in the user's file after which the next bytes go. */
 interface Brought {
   readonly here: number;
   readonly there: number;
 }
 
-/** What became of it. */
+/** The result of forwarding. */
 export interface Forwarded {
-  /** How many files were brought home: new ones, and resumed ones that have grown. */
+  /** How many files were forwarded: new ones, and resumed ones that have grown. */
   readonly files: number;
-  /** How many could not be, and are still where they were. */
+  /** How many could not be forwarded, and are still in the child's config dir. */
   readonly left: number;
-  /** One sentence for each thing that went wrong. */
+  /** A sentence for each failure. */
   readonly failures: readonly string[];
-  /** How far each file is home by now, where its child goes on. */
+  /** How far each file is forwarded, if the child still runs. */
   readonly brought?: Readonly<Record<string, Brought>>;
 }
 
@@ -114,8 +114,8 @@ export function forwardTranscripts(options: ForwardOptions): Forwarded {
 type Places = Readonly<Record<string, Brought>>;
 
 /**
- * Does at home what 2.1.330 did with a resumed session whose turn entered a worktree, or left it: it is moved to the
- * project of that folder.
+ * Moves a resumed session in the user's config dir as 2.1.330 has moved the child's: when a turn enters or leaves a
+ * worktree, the session goes to the project of that folder.
  *
  * @returns how far files are home, by where they are now
  */
@@ -240,7 +240,7 @@ function forwardNote(
   return { here: bytes.length, there: bytes.length };
 }
 
-/** Where the last whole line ends, or the last one with an id: 0 where there is none. */
+/** The end of the last complete line, or of the line with an id; 0 if there is none. */
 function endOfLine(bytes: Bytes, id?: string): number {
   if (id === undefined) return bytes.lastIndexOf(NEWLINE) + 1;
   const key = new TextEncoder().encode(`"uuid":${JSON.stringify(id)}`);
@@ -248,7 +248,7 @@ function endOfLine(bytes: Bytes, id?: string): number {
   return at < 0 ? 0 : bytes.indexOf(NEWLINE, at) + 1;
 }
 
-/** How much of a file is in memory at a time that need not be compared, in bytes. */
+/** How many bytes of a new file are in memory at a time. */
 const PORTION = 128_000;
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -371,7 +371,7 @@ function append(target: string, portions: Iterable<Uint8Array>): number {
   }
 }
 
-/** Removes a file of ours that nobody else has written to. */
+/** Removes a file that we have made, if it is still empty. */
 function removeEmpty(path: string): void {
   try {
     if (Deno.lstatSync(path).size === 0) Deno.removeSync(path);
@@ -380,7 +380,7 @@ function removeEmpty(path: string): void {
   }
 }
 
-/** Removes a file; one that stays is found to be home already when it is forwarded again. */
+/** Removes a file. If that fails, forwarding it again finds that it has been forwarded. */
 function remove(path: string): void {
   try {
     Deno.removeSync(path);
