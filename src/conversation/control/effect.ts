@@ -7,38 +7,38 @@ import type { Screen } from "../terminal/screen.ts";
 
 /** What a caller may change about MCP servers. */
 export interface ServerChanges {
-  /** Those that it has set, as `--mcp-config` names them, in the place of those that it has set before. */
+  /** The servers that the caller has set last, as in `--mcp-config`. */
   readonly setServers?: JsonObject;
-  /** Those of them that could not be reached when they were set: nobody waits for them again. */
+  /** The names of those that could not be reached when they were set: the first request does not wait for them again. */
   readonly unreached?: readonly string[];
-  /** Those that it has switched off, or on again, by their names. */
+  /** Whether servers are switched on, by their names; absent for those that were never switched. */
   readonly switched?: Readonly<Record<string, boolean>>;
 }
 
-/** What the caller has asked to be otherwise, by a request or a command, which a child cannot change while it lives. */
+/** What the caller has changed by a request or a command, and what only the start of another child can change. */
 export interface ChildChanges extends ServerChanges {
-  /** The model; null for that of a session for which nobody names one. */
+  /** The model; null for the default one. */
   readonly model?: string | null;
-  /** The model's own name, where it is known beside an alias. */
+  /** The model's full name, where `model` is an alias and the name is known. */
   readonly chosenModel?: string;
-  /** The effort; null for that which a session has for which nobody names one. */
+  /** The effort; null for the default one. */
   readonly effort?: string | null;
   readonly permissionMode?: string;
-  /** Most tokens to think with; null for as many as without a limit. */
+  /** Most tokens to think with; null for no limit. */
   readonly maxThinkingTokens?: number | null;
-  /** How thinking is told of; null for as without saying so. */
+  /** How thinking is displayed; null for the default. */
   readonly thinkingDisplay?: string | null;
   /** Arguments that load further plugins; all are read again. */
   readonly plugins?: readonly string[];
-  /** Settings over those of `--settings`; null for what is not set any more. */
+  /** Settings that override those of `--settings`; null for a setting that is removed. */
   readonly flagSettings?: JsonObject;
   /** The session in which the conversation goes on. */
   readonly begun?: string;
-  /** Whether no file is read any more because a message mentions it. */
+  /** Whether the files that messages mention are no longer read. */
   readonly readsNoMentions?: true;
-  /** The message that the next child alone finds on its fd 0. */
+  /** The message on the fd 0 of the next child alone. */
   readonly onStdin?: string;
-  /** Texts of the user that the transcript gets before the next child resumes the session. */
+  /** Texts of the user that are written into the transcript before the next child resumes the session. */
   readonly context?: readonly string[];
 }
 
@@ -63,13 +63,13 @@ export type Ending =
   | { readonly kind: "failed"; readonly failure: HookPayload }
   /** A hook of ours stopped the turn: it has had as many requests to the model as it may have. */
   | { readonly kind: "max-turns" }
-  /** A permission is needed, and the tool that should decide is not there. */
+  /** A permission is needed, and the tool that should decide does not exist. */
   | {
     readonly kind: "no-prompt-tool";
     readonly name: string;
     readonly available: readonly string[];
   }
-  /** A hook of the caller's has answered for a prompt what one of another event would; `message` says so. */
+  /** The caller's hook of a prompt has given the answer of another event's hook; `message` says so. */
   | { readonly kind: "misnamed-answer"; readonly message: string }
   /** The conversation has cost as much as it may. */
   | { readonly kind: "budget" }
@@ -85,9 +85,9 @@ export type Ending =
   | { readonly kind: "refused"; readonly words: string }
   /** The wall clock ran out. */
   | { readonly kind: "timeout" }
-  /** Hooks of ours could not tell what they had to. */
+  /** Hooks of ours could not report, because their folder is full or gone. */
   | { readonly kind: "unheard" }
-  /** There was no sign of life for too long. */
+  /** The child gave no sign of life for too long. */
   | { readonly kind: "silent" }
   /** This program was asked to stop. */
   | { readonly kind: "interrupted"; readonly signal: StopSignal }
@@ -99,16 +99,16 @@ export type Ending =
   | { readonly kind: "settled"; readonly message: SettledMessage }
   /** There are no further messages. */
   | { readonly kind: "closed" }
-  /** What comes next is for another child, of the same session, that is started otherwise. */
+  /** The session goes on in another child, which is started with changes. */
   | {
     readonly kind: "renewed";
     readonly changes: ChildChanges;
-    /** Whether this one has lost what it was given. */
+    /** Whether this child has lost its prompts. */
     readonly lost?: true;
   }
   /** What the caller sent could not be understood. */
   | { readonly kind: "unreadable"; readonly reason: string }
-  /** A screen waits for a choice that this program does not know, or does not take. */
+  /** A dialog waits for a choice that this program does not know, or does not make. */
   | { readonly kind: "dialog"; readonly name?: string; readonly screen: Screen }
   /** The child was not ready for a prompt in time; `silent` when it wrote nothing at all. */
   | { readonly kind: "not-started"; readonly silent: boolean }
@@ -120,14 +120,14 @@ export type Ending =
   | { readonly kind: "undelivered"; readonly taken?: string; readonly image?: true };
 
 /**
- * What becomes of a permission for a call.
+ * The decision about a call that needs a permission.
  *
- * - `failed`: the caller could not be asked, or has not said anything that can be understood
+ * - `failed`: the caller could not be asked, or its answer is invalid
  * - `withdrawn`: the turn was stopped first
- * - `forbidden`: a hook of the caller's said no
- * - `late`: a hook of the caller's said nothing, or the tool that was asked has failed
- * - `gone`: the caller has gone, whose hook could have said no
- * - `unasked`: a hook of the caller's wanted somebody to be asked, and nobody is there
+ * - `forbidden`: a hook of the caller's forbade the call
+ * - `late`: a hook of the caller's did not answer in time, or the prompt tool has failed
+ * - `gone`: the caller has gone, whose hook could have forbidden the call
+ * - `unasked`: a hook of the caller's wanted a person to be asked, and none can be
  */
 export type CallDecision =
   | "accepted"
@@ -139,7 +139,7 @@ export type CallDecision =
   | "gone"
   | "unasked";
 
-/** Whatever a run does. */
+/** What the session wants done. */
 export type Effect =
   /** Type to the child's terminal, completely and in order. */
   | { readonly type: "write"; readonly bytes: Uint8Array }
@@ -147,11 +147,11 @@ export type Effect =
   | { readonly type: "place-image"; readonly path: string; readonly data: string }
   /** Send a prompt to the child's rendezvous socket. */
   | { readonly type: "deliver"; readonly prompt: string }
-  /** Answer a hook that waits for it; without a reply it has nothing to say. */
+  /** Answer a hook that waits. */
   | Answer
   /** Set a deadline anew, or clear it when `afterMs` is absent. */
   | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
-  /** Put every deadline but the wall clock's off. */
+  /** Postpone all deadlines but the wall clock's. */
   | { readonly type: "postpone"; readonly byMs: number }
   /** Give the child's terminal another size, in character cells. */
   | {
@@ -160,15 +160,15 @@ export type Effect =
   }
   /** Render the terminal and answer with a `screen` input. */
   | { readonly type: "look" }
-  /** Note which processes its tools have started: once it has ended them, nothing tells any more. */
+  /** Record which processes the child's tools have started: this cannot be found out once the child has ended them. */
   | { readonly type: "note-tools" }
   /** Signal the child; with `tree`, the processes its tools started as well. */
   | { readonly type: "kill"; readonly signal: "SIGTERM" | "SIGKILL"; readonly tree: boolean }
   /** Look which shells run, and answer with a `shells` input. */
   | { readonly type: "list-shells" }
-  /** Tell all that a shell writes, and not only how it begins. */
+  /** Report all output of a shell, and not only its beginning. */
   | { readonly type: "follow-shell"; readonly id: string }
-  /** Tell what is left of what a shell has written, and then forget it. */
+  /** Report the rest of a shell's output, and then forget the shell. */
   | { readonly type: "leave-shell"; readonly id: string }
   /**
    * A turn is over, and the conversation goes on. What has not been `recorded` yet of it will be, before the next turn's
@@ -195,21 +195,21 @@ export type Effect =
   }
   /** Ask the caller, who answers with an `answer` input. */
   | { readonly type: "ask"; readonly id: string; readonly question: CallerQuestion }
-  /** Say something to the child in the name of an MCP server of the caller's. */
+  /** Send a message to the child in the name of an MCP server. */
   | { readonly type: "mcp-message"; readonly server: string; readonly message: JsonObject }
-  /** Tell the caller that nobody waits for an answer any more. */
+  /** Tell the caller that its answer is not needed any more. */
   | { readonly type: "withdraw"; readonly id: string }
-  /** What has become of the permission for a call that the caller is asked for. */
+  /** Report the decision about a call. */
   | { readonly type: "decided"; readonly toolUseId: string; readonly decision: CallDecision }
-  /** The caller has taken a message back that the child was not given. */
+  /** The caller has cancelled a message that the child was not given. */
   | { readonly type: "cancelled"; readonly message: Message }
   /** A task in the background has been stopped because the caller wanted that. */
   | { readonly type: "stopped"; readonly task: string }
   /** The caller has chosen another model. */
   | { readonly type: "model"; readonly model: string }
-  /** The session is in another permission mode because of what the caller has answered or asked for. */
+  /** The permission mode has changed because of an answer or a request of the caller's. */
   | { readonly type: "mode"; readonly mode: string }
-  /** A hook of the caller's has failed, which `claude -p` tells in these words. */
+  /** Report that a hook of the caller's has failed, in the words of `claude -p`. */
   | {
     readonly type: "remark";
     readonly text: string;
@@ -224,11 +224,11 @@ export type Effect =
   | { readonly type: "named"; readonly line: string; readonly given: string }
   /** The caller has given the session another title. */
   | { readonly type: "title"; readonly title: string }
-  /** A line of the child's debug log, for whoever asked for it. */
+  /** Print a line of the child's debug log. */
   | { readonly type: "log"; readonly line: string }
-  /** Something worth a line under `--trace`. */
+  /** Print a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
-  /** What the child leaves of an answer is written, and nothing but its own end is still to come. */
+  /** Only the child's exit is outstanding: its answer is written. */
   | { readonly type: "whole"; readonly ending: Ending }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */
   | { readonly type: "end"; readonly ending: Ending; readonly exit?: Exit };
@@ -238,7 +238,7 @@ export function deadline(name: DeadlineName, afterMs?: number): Effect {
   return { type: "deadline", name, ...(afterMs === undefined ? {} : { afterMs }) };
 }
 
-/** Types text. */
+/** Types keys. */
 export function write(keys: string): Effect {
   return { type: "write", bytes: new TextEncoder().encode(keys) };
 }

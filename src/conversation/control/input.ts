@@ -18,20 +18,20 @@ export type Exit =
     readonly name?: string;
   };
 
-/** An input, or several of a kind, as whoever hears of it tells it before it is known when. */
+/** An input without its time, as its source reports it. */
 // deno-lint-ignore no-explicit-any -- each kind of them by itself
 export type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
 
 /**
- * Whatever the world tells a run. `at` is milliseconds on a clock that only goes forward; it is part of the
- * input, so that a recorded run replays with its own times.
+ * What happens to a session. `at` is in milliseconds on a clock that only goes forward. It is part of the input, so that a
+ * recorded run replays with its own times.
  */
 export type Input =
   & { readonly at: number }
   & (
     /** The child is running. */
     | { readonly type: "spawned" }
-    /** The caller comes, who was not there yet when the child was started, and says how long things may take and what is told. */
+    /** The caller of a warm child comes, with its limits and what it wants printed. */
     | { readonly type: "terms"; readonly terms: LateTerms }
     /** The caller sends a message. */
     | { readonly type: "message"; readonly message: Message }
@@ -41,7 +41,7 @@ export type Input =
     | { readonly type: "consulted"; readonly id: string; readonly said: HelperReply }
     /** The caller answers a question. */
     | { readonly type: "answer"; readonly answer: ControlAnswer }
-    /** The child says something to an MCP server of the caller's, or to ours. */
+    /** The child sends a message to an MCP server of the caller's, or to ours. */
     | {
       readonly type: "mcp-message";
       readonly server: string;
@@ -51,12 +51,12 @@ export type Input =
     }
     /** The caller sends no more messages. */
     | { readonly type: "closed" }
-    /** What the caller sends cannot be understood. */
+    /** The caller's input is invalid. */
     | { readonly type: "unreadable"; readonly reason: string }
-    /** What the child has cost so far, as its status line tells. */
+    /** What the child has cost so far, from its status line. */
     | (Spent & {
       readonly type: "cost";
-      /** What it says of limits by the way. */
+      /** The limits that the status line reports. */
       readonly limits?: StatusLineLimits;
       /** When the status line ran, in milliseconds since the epoch; absent where the file system does not tell. */
       readonly ranAt?: number;
@@ -82,9 +82,9 @@ export type Input =
       /** What became of those, by the name of the server; the first recordings do not say. */
       readonly settled?: Readonly<Record<string, "connected" | "failed">>;
     }
-    /** Hooks of ours have something to tell, but nowhere to put it: their folder is full, or gone. */
+    /** Hooks of ours cannot report: their folder is full, or gone. */
     | { readonly type: "unheard" }
-    /** The child's rendezvous socket takes a prompt, if the session was told to send it there. */
+    /** The child's rendezvous socket takes prompts. */
     | { readonly type: "reachable" }
     /** The child's own status file was written (`sessions/<pid>.json`: idle, busy, waiting). */
     | {
@@ -104,7 +104,7 @@ export type Input =
     | { readonly type: "subagent"; readonly line: SubagentLine }
     /** What Claude Code notes beside the transcript of a subagent, new or changed, if it is to be mirrored. */
     | { readonly type: "subagent-note"; readonly agentId: string; readonly note: JsonObject }
-    /** All lines that the child has written by now have been told. */
+    /** All lines that the child has written so far were input. */
     | { readonly type: "read" }
     /** A line was added to the child's debug log, where that is to be told. */
     | { readonly type: "log"; readonly line: string }

@@ -1,60 +1,60 @@
 import type { JsonObject } from "../../json_object.ts";
 import type { CallerOptions } from "../protocol/caller_options.ts";
 
-/** What a session is told before it begins. */
+/** The options of a session. */
 export interface SessionOptions extends Limits {
   /**
-   * Whether the caller sends further messages as it likes: then the child outlives its turns, the wall clock is that of
-   * a turn, and what a turn cost is waited for.
+   * Whether the caller may send further messages at any time: then the child outlives its turns, each turn has a wall clock
+   * of its own, and its result waits for its cost.
    */
   readonly conversation?: true;
-  /** Whether the child's status line is waited for after every turn: results tell what it says. */
+  /** Whether every result waits for the child's status line, whose numbers it contains. */
   readonly asksStatus?: true;
   /** The version of Claude Code, where it is known before there is a child. */
   readonly version?: string;
   /** The child's terminal, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
-  /** How long to wait for tasks in the background, in milliseconds; 0 for no limit, absent as `claude -p` waits. */
+  /** How long to wait for tasks in the background, in milliseconds; 0 for no limit, absent for as long as `claude -p`. */
   readonly backgroundCeilingMs?: number;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
-  /** How many of those another child has made in the first turn. */
+  /** How many requests another child has made in the first turn. */
   readonly requestsMade?: number;
-  /** Whether the child carries out calls without a question that it would ask about in another permission mode. */
+  /** Whether the child's permission mode allows calls that another mode would ask about. */
   readonly loose?: true;
   /** The skills that the model may load; absent for all. */
   readonly skills?: readonly string[];
   /** US dollars that the conversation may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
-  /** What it had cost before this child, in US dollars. */
+  /** What the conversation had cost before this child, in US dollars. */
   readonly paidUsd?: number;
-  /** Whether no hook tells anything: then the transcript says when a turn is over. */
+  /** Whether the child has no hooks: then the transcript says when a turn is over. */
   readonly hookless?: true;
-  /** What a structured answer has to look like, and how often the model may try; absent where none is wanted. */
+  /** The schema of the structured answer, and how often the model may try; absent where none is wanted. */
   readonly output?: { readonly schema: JsonObject; readonly maxTries: number };
   /** How many MCP servers the first request waits for at least; absent for none. */
   readonly mcpServers?: number;
-  /** Those of them that are bridged to this program, by their names. */
+  /** The names of the MCP servers that are bridged to this program. */
   readonly bridged?: readonly string[];
-  /** Those of them that the first request waits for until they are there or have failed, by their names. */
+  /** The names of the MCP servers that the first request waits for until they are connected or have failed. */
   readonly awaited?: readonly string[];
-  /** Whether the model is told that nobody is ever there to permit anything. */
+  /** Whether the model is told that no person can permit anything. */
   readonly unattended?: true;
-  /** The caller, where it decides for the child. */
+  /** The caller, where it speaks the control protocol. */
   readonly caller?: CallerOptions;
-  /** The folder for images that the caller sends; absent where it cannot. */
+  /** The folder for images that the caller sends; absent where it cannot send any. */
   readonly imagesDir?: string;
   /** Whether a child of a conversation finds the first message on its fd 0. */
   readonly hasOnStdin?: true;
-  /** Whether the child reads no files because a message mentions them. */
+  /** Whether the child does not read the files that a message mentions. */
   readonly readsNoMentions?: true;
-  /** Whether the project has something that counts only where the user trusts it, which is nobody else's to say. */
+  /** Whether the project has settings that need the user's trust: only the user can give it. */
   readonly needsTrust?: true;
-  /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
+  /** Whether there may be other Stop hooks than ours: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
-  /** Whether the child never wakes the model, whatever it says to it. */
+  /** Whether the child never wakes the model. */
   readonly wakeless?: true;
-  /** Whether a SessionEnd hook of ours keeps a child that was told to go until its transcript holds the turn. */
+  /** Whether a SessionEnd hook of ours keeps a child that is about to go until its transcript holds the turn. */
   readonly keptAtEnd?: true;
 }
 
@@ -74,21 +74,20 @@ export interface Limits {
   readonly exitTimeoutMs: number;
 }
 
-/** What a conversation can be told after its child was started: it asks nothing of the child. */
+/** The options that can change after the child was started, because they ask nothing of it. */
 export interface LateTerms extends Limits {
-  /** Whether messages are printed again once Claude Code has taken them. */
+  /** Whether messages are printed again when Claude Code takes them. */
   readonly replayMessages?: boolean;
-  /** Whether what subagents say is told, whose end the turn waits for. */
+  /** Whether the text of subagents is printed, if the turn waits for their end. */
   readonly subagentText?: boolean;
-  /** Whether the ends of hooks are told. */
+  /** Whether the ends of hooks are printed. */
   readonly hookEvents?: boolean;
-  /** Whether the last screen is wanted with every failure. */
+  /** Whether every failure is reported with the last screen. */
   readonly trace: boolean;
-  /** The id of the caller's initialization, by whose like the child was started; absent where there is none. */
+  /** The id of the caller's initialization; the child was started with the same one. Absent where there is none. */
   readonly initializedBy?: string;
 }
 
-/** The limits among terms. */
 export function limitsOf(
   { replayMessages: _, subagentText: __, hookEvents: ___, trace: ____, ...terms }: LateTerms,
 ): Limits {
