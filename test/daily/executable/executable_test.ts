@@ -120,7 +120,9 @@ Deno.test("the executable", async (t) => {
       const added = await addedTo(executable);
       assert(added.length < MAX_ADDED, `${added.length} bytes`);
       const names = [...added.matchAll(/"n":"([^"]+)"/gu)].map(([, name = ""]) => name);
-      for (const name of ["main.js", "run-1.js", "doctor-1.js", "closest_string-1.js"]) {
+      for (
+        const name of ["main.js", "run_command-1.js", "doctor_command-1.js", "closest_string-1.js"]
+      ) {
         assert(names.includes(name), name);
       }
       assertEquals(names.filter((name) => !name.endsWith(".js")), []);
