@@ -1,7 +1,7 @@
 import { BadInputError, CliError, toCliError } from "../../cli_error.ts";
 import { print } from "./print.ts";
 import { type Notified, reportError } from "./report_error.ts";
-import { resultFrame } from "../../conversation/output/result/result_frame.ts";
+import { buildResult } from "../../conversation/output/result/build_result.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 import { StoppedError } from "../../run/waits.ts";
 import {
@@ -29,7 +29,7 @@ export function reportFailure(
   const { failedBeforeStart = false, claudeVersion = "unknown" } = error instanceof CliError
     ? error
     : {};
-  const frame = resultFrame({
+  const frame = buildResult({
     version: claudeVersion,
     sessionId: options.sessionId ?? crypto.randomUUID(),
     uuid: crypto.randomUUID(),

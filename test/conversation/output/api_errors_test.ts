@@ -6,7 +6,7 @@ import {
   printSentence,
   resetTime,
 } from "../../../src/conversation/output/result/api_failure.ts";
-import { resultFrame } from "../../../src/conversation/output/result/result_frame.ts";
+import { buildResult } from "../../../src/conversation/output/result/build_result.ts";
 import { apiRetryFrame } from "../../../src/conversation/output/live/stream_frames.ts";
 import { framesOfEntry } from "../../../src/conversation/output/frames/frames_of_entry.ts";
 import { unavailableFrame } from "../../../src/conversation/output/frames/assistant_frames.ts";
@@ -236,7 +236,7 @@ const errorLine = (words: string, more: Line = {}) =>
 const framesOf = (entry: ReturnType<typeof entryOf>) =>
   framesOfEntry(entry, { version: VERSION, sessionId: "s", newUuid: () => "new" });
 const resultOf = (entry: ReturnType<typeof entryOf>) =>
-  resultFrame({
+  buildResult({
     ...{ version: VERSION, sessionId: "s", uuid: "u" },
     outcome: { kind: "failed", error: "unknown", text: "" },
     turn: turnsOf([entry])[0],
@@ -339,7 +339,7 @@ const PRINTED = [
 
 Deno.test("an unavailable command is answered as by claude -p", () => {
   const ids = { version: VERSION, sessionId: "S", uuid: "U" };
-  const result = resultFrame({
+  const result = buildResult({
     ...ids,
     outcome: { kind: "local", text: UNAVAILABLE },
     cost: { totalUsd: 0, apiDurationMs: 0, modelUsage: {}, hasUnknownPrice: undefined },

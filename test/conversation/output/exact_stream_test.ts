@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { thinkingEstimate } from "../../../src/conversation/output/live/exact_stream.ts";
-import { timesToFirst } from "../../../src/conversation/output/result/result_frame.ts";
+import { timesToFirst } from "../../../src/conversation/output/result/build_result.ts";
 import {
   firstAnswerTimes,
   forgetRequestsBefore,

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import {
+  buildResult,
   type ResultFacts,
-  resultFrame,
-} from "../../../src/conversation/output/result/result_frame.ts";
+} from "../../../src/conversation/output/result/build_result.ts";
 import {
   NO_TURNS,
   subagentStats,
@@ -114,7 +114,7 @@ for (const path of SUBAGENTS ?? []) {
     const results = turns.map((turn, index) => {
       const { subagents } = withTurns(NO_TURNS, turns.slice(0, index + 1));
       const facts = { ...factsOf(recording), turn, index };
-      return resultFrame({ ...facts, subagents: subagentStats(subagents, { ends }) });
+      return buildResult({ ...facts, subagents: subagentStats(subagents, { ends }) });
     });
     const printed = recording.frames.filter((frame) => frame.type === "result");
     // claude -p prints both results at the end, with the counts of the end.
@@ -177,7 +177,7 @@ function factsOf(recording: Recording) {
 function resultOf(recording: Recording, more: Partial<ResultFacts> = {}): ResultFrame {
   const turns = turnsOf(recording.entries);
   const { count, refusals, subagents } = withTurns(NO_TURNS, turns);
-  return resultFrame({
+  return buildResult({
     ...factsOf(recording),
     ...{ turn: turns.at(-1), index: count - 1, safetyStops: refusals },
     subagents: subagentStats(subagents),

@@ -5,9 +5,9 @@ import {
   type Verdict,
 } from "../../../src/conversation/output/result/verdict.ts";
 import {
+  buildResult,
   type ResultFacts,
-  resultFrame,
-} from "../../../src/conversation/output/result/result_frame.ts";
+} from "../../../src/conversation/output/result/build_result.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
 import { AT_LIMIT, DEFERRED, HALTED } from "../../../src/claude/transcript/special_entries.ts";
 import { OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
@@ -34,7 +34,7 @@ const turnOf = (...lines: readonly Line[]): Turn | undefined => turnsOf(lines.ma
 
 /** Some fields of a result. */
 function told(facts: Partial<ResultFacts>, ...fields: readonly string[]) {
-  const frame: Line = { ...resultFrame({ ...FACTS, ...facts }) };
+  const frame: Line = { ...buildResult({ ...FACTS, ...facts }) };
   return fields.map((field) => frame[field]);
 }
 
@@ -47,7 +47,7 @@ Deno.test("a result has the context window that the child names", () => {
   ] as const;
   for (const [model, more, windows] of rows) {
     const turn = turnOf({ type: "assistant", message: { id: "a", model, content: [] } });
-    const { modelUsage = {} } = resultFrame({ ...FACTS, cost: COST, turn, ...more });
+    const { modelUsage = {} } = buildResult({ ...FACTS, cost: COST, turn, ...more });
     assertEquals<unknown>(
       Object.values(modelUsage).map((usage) => (usage as Line)["contextWindow"]),
       windows,
@@ -295,7 +295,7 @@ Deno.test("an answer that the API broke off is not counted", () => {
 
 Deno.test("the limit of turns is a result without an answer", () => {
   const message = "Reached maximum number of turns (2)";
-  const frame = resultFrame({
+  const frame = buildResult({
     ...FACTS,
     outcome: { kind: "error_max_turns", turns: 2, message },
     turn: turnOf(text("I look")),

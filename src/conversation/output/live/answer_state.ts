@@ -9,7 +9,7 @@ import type {
 } from "../../control/input.ts";
 import type { AssistantEntry } from "../../../claude/transcript/entry.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
-import type { StreamTimes } from "../result/result_frame.ts";
+import type { StreamTimes } from "../result/build_result.ts";
 
 /** A message that MessageDisplay hooks have reported, without the pieces that have been emitted. */
 interface DisplayedMessage {

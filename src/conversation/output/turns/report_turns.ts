@@ -21,7 +21,7 @@ import {
   unfinishedProblem,
   type Verdict,
 } from "../result/verdict.ts";
-import { type ResultFacts, resultFrame, sentAt, timesToFirst } from "../result/result_frame.ts";
+import { buildResult, type ResultFacts, sentAt, timesToFirst } from "../result/build_result.ts";
 import { withTurns } from "../result/turn_totals.ts";
 import type { OutputState, OutputStep, TurnEnd } from "../output_state.ts";
 import { firstAnswerTimes, forgetRequestsBefore } from "../live/answer_state.ts";
@@ -101,7 +101,7 @@ function makeResults(
   const last = lastFacts(state, known);
   const earlier = turns.slice(printed, -1).map((turn, offset) => {
     const soFar = turns.slice(0, printed + offset + 1);
-    return resultFrame({
+    return buildResult({
       ...facts,
       uuid: newUuid(step),
       outcome: isInterrupted(turn) ? stoppedOutcome(turn, verdict) : { kind: "answered" },
@@ -112,7 +112,7 @@ function makeResults(
       sinceLast: sinceLast(state, { ...known, index: printed + offset }),
     });
   });
-  return { earlier, result: resultFrame({ ...facts, ...last, uuid: newUuid(step) }) };
+  return { earlier, result: buildResult({ ...facts, ...last, uuid: newUuid(step) }) };
 }
 
 /** Whether a turn was stopped. The child may have gone on with the messages in its queue before it ended. */

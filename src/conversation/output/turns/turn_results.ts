@@ -37,7 +37,7 @@ import type { HookPayload } from "../../control/input.ts";
 import { backgroundTasksOf, isShellsOnly } from "../../control/background_wait.ts";
 import type { SystemEntry } from "../../../claude/transcript/entry.ts";
 import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
-import { resultFrame } from "../result/result_frame.ts";
+import { buildResult } from "../result/build_result.ts";
 import { withTurns } from "../result/turn_totals.ts";
 import type { ResultFrame } from "../../../claude/wire/result_frame.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
@@ -361,7 +361,7 @@ function earlyResults(
   const isLate = awaitingCost !== undefined && !isCostSettled(state, awaitingCost.at);
   return turns.slice(printed).map((turn, index) => {
     const soFar = withTurns(past, turns.slice(0, printed + index + 1));
-    return resultFrame({
+    return buildResult({
       version,
       sessionId: options.sessionId,
       uuid: newUuid(step),

@@ -69,7 +69,7 @@ export interface ResultFacts {
  * prompt to the line of the last message. Without a cost, `total_cost_usd` is missing, `modelUsage` is empty and
  * `duration_api_ms` is 0, because readers insist on that key.
  */
-export function resultFrame(facts: ResultFacts): ResultFrame {
+export function buildResult(facts: ResultFacts): ResultFrame {
   const { version, turn } = facts;
   const end = turnEnd(facts);
   const fields = {
