@@ -64,7 +64,7 @@ export function receiveSessionInput(
   before: SessionState,
   input: Input,
 ): { readonly state: SessionState; readonly effects: readonly Effect[] } {
-  const step: ControlStep = new Step<SessionState, Effect>(before);
+  const step: ControlStep = new Step<SessionState, Effect>(before, (state) => ({ ...state }));
   const effects = step.capture(() => {
     receive(step, input);
     stopAfterCommand(step);

@@ -65,7 +65,10 @@ export function startConversation(options: ConversationOptions): ConversationSta
  * are printed. It reads no clock, file or environment, and makes no random number.
  */
 export function advance(before: ConversationState, input: Input): Advanced {
-  const step: ConversationStep = new Step<ConversationState, ConversationEffect>(before);
+  const step: ConversationStep = new Step<ConversationState, ConversationEffect>(
+    before,
+    (state) => ({ ...state }),
+  );
   const emitted = step.capture(() => receive(step, input));
   const ordered = deferUntilInitialized(step, emitted);
   const effects = before.options.frames.activity

@@ -111,7 +111,10 @@ export function changeOutput<Result>(
   step: ConversationStep,
   use: (output: OutputStep) => Result,
 ): Result {
-  const output: OutputStep = new Step<OutputState, Frame>(step.state.frames);
+  const output: OutputStep = new Step<OutputState, Frame>(
+    step.state.frames,
+    (state) => ({ ...state }),
+  );
   const result = use(output);
   if (output.state !== step.state.frames) step.update({ frames: output.state });
   step.emit(...output.emitted.map(asEffect));
