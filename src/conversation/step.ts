@@ -41,7 +41,12 @@ export class Step<State extends object, Emitted> {
 
   /** Emits effects or frames after those that were emitted before. */
   emit(...emitted: readonly Emitted[]): void {
-    this.#emitted.push(...emitted);
+    this.emitAll(emitted);
+  }
+
+  /** The same for a list of any length: a call with 100,000 arguments overflows the stack. */
+  emitAll(emitted: readonly Emitted[]): void {
+    for (const each of emitted) this.#emitted.push(each);
   }
 
   /** Returns what is emitted during a call, in place of emitting it. */
@@ -65,7 +70,7 @@ export class Step<State extends object, Emitted> {
   adopt(fork: Step<State, Emitted>): void {
     this.#state = fork.#state;
     this.#isCopied = fork.#isCopied;
-    this.emit(...fork.emitted);
+    this.emitAll(fork.emitted);
   }
 
   /** Puts another state in the place of this one. */

@@ -117,7 +117,7 @@ export function changeOutput<Result>(
   );
   const result = use(output);
   if (output.state !== step.state.frames) step.update({ frames: output.state });
-  step.emit(...output.emitted.map(asEffect));
+  step.emitAll(output.emitted.map(asEffect));
   return result;
 }
 

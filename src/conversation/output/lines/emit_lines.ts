@@ -61,7 +61,7 @@ export function emitLines(step: OutputStep): void {
       emitAfterPendingResult(step, (step) => emitWrittenLine(step, line));
     }
   });
-  step.emit(...subagentEndsFirst(groupHooks(frames)));
+  step.emitAll(subagentEndsFirst(groupHooks(frames)));
   const { tasks } = step.state;
   emitAfterPendingResult(step, (step) => emitTaskEnds(step, (id) => tasks.has(id)));
   endCompleteAnswer(step);
