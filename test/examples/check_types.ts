@@ -5,7 +5,7 @@
  * @module
  */
 import { resolve } from "node:path";
-import { PAGES } from "../daily/readme/pages.ts";
+import { PAGES } from "../docs/pages.ts";
 import { exampleBlocks, LIBRARY_SOURCES } from "./code_blocks.ts";
 import { writeExample } from "./run_example.ts";
 

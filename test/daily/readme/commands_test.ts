@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { codeBlocks } from "../../examples/code_blocks.ts";
 import { leftovers } from "../../leftovers.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
-import { blocks } from "./blocks.ts";
+import { blocks } from "../../docs/blocks.ts";
 import { newcomer } from "./newcomer.ts";
-import { PAGES } from "./pages.ts";
+import { PAGES } from "../../docs/pages.ts";
 
 /** Programs that the pages use and a machine may lack. */
 const OPTIONAL = ["jq", "parallel", "git"] as const;

@@ -1,4 +1,4 @@
 import { testExamples } from "../../examples/test_examples.ts";
-import { PAGES } from "./pages.ts";
+import { PAGES } from "../../docs/pages.ts";
 
 testExamples(PAGES.map(({ path }) => path));

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { blocks } from "./blocks.ts";
+import { blocks } from "../../docs/blocks.ts";
 import { newcomer } from "./newcomer.ts";
 
 /** What a recipe's container runs, and the exit codes that it names. */

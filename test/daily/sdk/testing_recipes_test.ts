@@ -12,7 +12,9 @@ import { REAL_VERSIONS } from "../../real/for_each_version.ts";
 import { writeScript } from "../../write_script.ts";
 import { RealClaude } from "../../real/real_claude.ts";
 
-const PAGE = Deno.readTextFileSync(new URL("../../../docs/testing.md", import.meta.url));
+const PAGE = Deno.readTextFileSync(
+  new URL("../../../docs/how-to/testing-your-program.md", import.meta.url),
+);
 const python = usablePython();
 
 /** A recipe of the page: its files, its command, and the cassette that it records. */

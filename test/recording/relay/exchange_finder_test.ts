@@ -290,8 +290,8 @@ Deno.test("only values of one run are masked", () => {
   }
 });
 
-Deno.test("docs/relay.md lists every mask", () => {
-  const page = Deno.readTextFileSync(new URL("../../../docs/relay.md", import.meta.url));
+Deno.test("docs/how-to/offline.md lists every mask", () => {
+  const page = Deno.readTextFileSync(new URL("../../../docs/how-to/offline.md", import.meta.url));
   for (const { what } of MASKS) assertStringIncludes(page, `- ${what}\n`);
 });
 

@@ -25,7 +25,7 @@ interface StreamedMessage {
  * blocks are numbered in order, nothing follows `message_delta` but `message_stop`, and the joined deltas of a complete
  * answer are the blocks of its `assistant` frames. No frame of an earlier answer or its calls stands within a message.
  *
- * Two things are looser, as `docs/live-text.md` says: adjacent texts may be one block of the stream, and a thought may
+ * Two things are looser, as `docs/how-to/live-text.md` says: adjacent texts may be one block of the stream, and a thought may
  * have no events.
  *
  * @param stops whether each stream ends with `message_stop`: before 2.1.330 one that breaks off does not

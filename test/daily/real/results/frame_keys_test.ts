@@ -63,9 +63,9 @@ async function executableOf(version: string): Promise<string> {
   return (await fetchRelease(version, { env, keep: true })).binary;
 }
 
-/** The keys and frames that docs/versions.md lists as not printed. */
+/** The keys and frames that docs/explanation/versions.md lists as not printed. */
 async function unknowableKeys(): Promise<readonly string[]> {
-  const page = await Deno.readTextFile(`${ROOT}docs/versions.md`);
+  const page = await Deno.readTextFile(`${ROOT}docs/explanation/versions.md`);
   const [, table = ""] = /^\| key or frame +\|.*?\n(.*?)\n\n/msu.exec(page) ?? [];
   return table.split("\n").flatMap((row) =>
     [...(row.split("|")[1] ?? "").matchAll(/`([^`]+)`/gu)].map(([, key = ""]) => key)

@@ -3,7 +3,7 @@ import { pythonSdk } from "../../../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../../../fixtures/programs/python_packages.ts";
 import { missingTool } from "../../../../missing_tool.ts";
 import { lackOfBrowser, openPage } from "../../../server/http/browser.ts";
-import { blocks } from "../../../../daily/readme/blocks.ts";
+import { blocks } from "../../../../docs/blocks.ts";
 import { StandIn } from "../../../stand_in.ts";
 import { startProgram } from "../../../../start_program.ts";
 import { skipIfLacking } from "../../../../skip_if_lacking.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { anchors, linkProblems } from "./link_problems.ts";
 import { PAGES } from "./pages.ts";
 
-const ROOT = new URL("../../../", import.meta.url);
+const ROOT = new URL("../../", import.meta.url);
 
 for (
   const path of [

@@ -1,4 +1,4 @@
-import { codeBlocks } from "../../examples/code_blocks.ts";
+import { codeBlocks } from "../examples/code_blocks.ts";
 import { PAGES } from "./pages.ts";
 
 /** The code blocks of all pages in a language, in order. */

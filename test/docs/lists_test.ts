@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import deno from "../../../deno.json" with { type: "json" };
-import { PERMISSIONS } from "../../../.github/scripts/permissions.ts";
-import { CAPABILITIES } from "../../../src/claude/versions/capabilities.ts";
-import { FLAGS } from "../../../src/cli/arguments/flags.ts";
+import deno from "../../deno.json" with { type: "json" };
+import { PERMISSIONS } from "../../.github/scripts/permissions.ts";
+import { CAPABILITIES } from "../../src/claude/versions/capabilities.ts";
+import { FLAGS } from "../../src/cli/arguments/flags.ts";
 import { PAGES } from "./pages.ts";
 
-const read = (path: string) => Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url));
+const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
 const README = read("README.md");
 
 Deno.test("commands in docs and CONTRIBUTING.md are tasks", () => {
@@ -32,17 +32,18 @@ Deno.test("the package ignores configuration in its working directory", () => {
   assertEquals([...new Set(found)], [safe]);
 });
 
-Deno.test("docs/flags.md lists claude-print's own flags, all of them", () => {
-  const [, table = ""] = /^## Flags\n(.*?)^#/msu.exec(read("docs/flags.md")) ?? [];
+Deno.test("docs/reference/flags.md lists claude-print's own flags, all of them", () => {
+  const [, table = ""] = /^## Flags\n(.*?)^#/msu.exec(read("docs/reference/flags.md")) ?? [];
   const listed = [...table.matchAll(/^\| `(--[\w-]+)[^|]*\|/gmu)].map(([, name]) => name);
   const own = FLAGS.filter((flag) => flag.class === "own" && !flag.hidden).map(({ name }) => name)
     .filter((name) => name !== "--help" && name !== "--version");
   assertEquals(listed.toSorted(), own.toSorted());
 });
 
-Deno.test("docs/security.md lists the capabilities that can be learnt", () => {
-  const [, table = ""] = /^\| can be learnt +\|.*?\n(.*?)\n\n/msu.exec(read("docs/security.md")) ??
-    [];
+Deno.test("docs/explanation/security.md lists the capabilities that can be learnt", () => {
+  const [, table = ""] =
+    /^\| can be learnt +\|.*?\n(.*?)\n\n/msu.exec(read("docs/explanation/security.md")) ??
+      [];
   const learnt = table.split("\n").map((row) => row.split("|")[1] ?? "").join("");
   const printed = Object.entries(CAPABILITIES).filter(([, kind]) => kind === "printed")
     .map(([name]) => name);
@@ -67,15 +68,17 @@ Deno.test("every error in the README is the program's", () => {
 
 function* sourcesBelow(folder: string): Generator<string> {
   for (
-    const { name, isDirectory } of Deno.readDirSync(new URL(`../../../${folder}`, import.meta.url))
+    const { name, isDirectory } of Deno.readDirSync(new URL(`../../${folder}`, import.meta.url))
   ) {
     if (isDirectory) yield* sourcesBelow(`${folder}/${name}`);
     else yield `${folder}/${name}`;
   }
 }
 
-Deno.test("docs/executable.md lists all permissions of the executable", () => {
-  const rows = [...read("docs/executable.md").matchAll(/^\| `(--allow-[^`]+)` +\| (.*?) +\|$/gmu)]
+Deno.test("docs/internals/executable.md lists all permissions of the executable", () => {
+  const rows = [
+    ...read("docs/internals/executable.md").matchAll(/^\| `(--allow-[^`]+)` +\| (.*?) +\|$/gmu),
+  ]
     .map(([, flag = "", reason = ""]) => ({ flag, reason }));
   assertEquals(rows, PERMISSIONS.map(({ flag, reason }) => ({ flag, reason })));
 });
