@@ -14,7 +14,7 @@ import type { waitFor } from "../../ffi/processes/process.ts";
 import { signalName } from "../../ffi/processes/signals.ts";
 import { claudeVersion } from "../claude/program/claude_version.ts";
 import { readJsonObject } from "../sandbox/read_json_object.ts";
-import { costOfClaudeJson } from "../claude/transcript/cost.ts";
+import { readCostOfClaudeJson } from "../claude/transcript/cost.ts";
 import { STOP_SIGNALS } from "../claude/wire/stop_signal.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { Ready } from "../../ffi/descriptors/poll.ts";
@@ -371,7 +371,7 @@ async function readRemains(
   { sandbox, sessionId, binary, env, cwd }: RunSessionOptions,
   knownVersion: string | undefined,
 ): Promise<ChildRemains> {
-  const cost = costOfClaudeJson(
+  const cost = readCostOfClaudeJson(
     readJsonObject(`${sandbox.configDir}/.claude.json`),
     sessionId,
   );

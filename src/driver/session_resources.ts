@@ -22,7 +22,7 @@ import type { McpSource, RetrySource } from "./inputs/debug_log.ts";
 import type { ShellSource } from "./inputs/shells/shell_source.ts";
 import { FileSource, type HookInput } from "./inputs/file_source.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
-import { costOfStatusLine } from "../claude/transcript/cost.ts";
+import { readCostOfStatusLine } from "../claude/transcript/cost.ts";
 import { parseStatusLineLimits } from "../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../json_object.ts";
 
@@ -235,7 +235,7 @@ function watchSize(
 function inputsOfCall(call: HookCall): readonly HookInput[] {
   if (call.event !== STATUS_LINE) return [{ type: "hook", ...call }];
   const { payload, ranAt } = call;
-  const cost = costOfStatusLine(payload);
+  const cost = readCostOfStatusLine(payload);
   const limits = parseStatusLineLimits(payload);
   return cost === undefined ? [] : [{
     type: "cost",

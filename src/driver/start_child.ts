@@ -5,7 +5,10 @@ import type { SignalName } from "../../ffi/processes/signals.ts";
 import { spawn } from "../../ffi/processes/spawn.ts";
 import { Guard } from "./effects/guard.ts";
 import { HookSource } from "./inputs/hook_source.ts";
-import { type PassedCredential, pipesOf } from "../sandbox/child/passed_credentials.ts";
+import {
+  createCredentialPipes,
+  type PassedCredential,
+} from "../sandbox/child/passed_credentials.ts";
 import { killRunProcesses, type RunMarks } from "../sandbox/run_processes.ts";
 
 /** The child to start. */
@@ -63,7 +66,7 @@ export class Child implements Disposable {
     // The guard starts first: the child may ignore the hang-up of its terminal, and its tools do not receive it.
     const guard = stack.use(new Guard(sandbox, { terminal: this.pty }));
     using pipes = new DisposableStack();
-    const held = pipesOf(credentials).map((pipe) => pipes.use(pipe).readFd);
+    const held = createCredentialPipes(credentials).map((pipe) => pipes.use(pipe).readFd);
     this.startedAt = performance.now();
     this.pid = spawn(binary, {
       args,

@@ -9,7 +9,7 @@ import { Recorder } from "../recording/cassette/record/recorder.ts";
 import type { RunRequest } from "../cli/arguments/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import { createRedactor } from "../recording/redaction/redact.ts";
-import { withSecrets } from "../sandbox/child/passed_credentials.ts";
+import { replaceDescriptors } from "../sandbox/child/passed_credentials.ts";
 import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { ConversationEffect } from "../conversation/output/conversation.ts";
@@ -114,7 +114,7 @@ function redactorOf(
 ): ReturnType<typeof createRedactor> {
   const settings = collectSettings(prepared, request).map((each) => `--settings=${each}`);
   return createRedactor({
-    env: { ...withSecrets(env), RUN_SECRET: prepared.sandbox.secret },
+    env: { ...replaceDescriptors(env), RUN_SECRET: prepared.sandbox.secret },
     args: [...request.forwarded, ...settings],
   });
 }

@@ -4,7 +4,7 @@ import type { RunRequest } from "../cli/arguments/run_request.ts";
 import { createRedactor } from "../recording/redaction/redact.ts";
 import { visibleScreen } from "../recording/redaction/visible_text.ts";
 import type { RunReport } from "../run/perform_run.ts";
-import { withSecrets } from "../sandbox/child/passed_credentials.ts";
+import { replaceDescriptors } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { CliError, toCliError } from "../cli_error.ts";
 import { definedFields } from "../defined_fields.ts";
@@ -94,7 +94,7 @@ export function createRunResult(
   const { result, exitCode, problem, screen } = report;
   const redactor = () =>
     createRedactor({
-      env: withSecrets(env),
+      env: replaceDescriptors(env),
       args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
     });
   return {

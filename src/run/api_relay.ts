@@ -11,7 +11,7 @@ import { recordExchanges, type SecretRedaction } from "../recording/relay/record
 import { type RelayAnswer, startRelay, watchAnswers } from "../recording/relay/relay_server.ts";
 import { createSlicedWorker, type SlicedWorker } from "../recording/relay/sliced_work.ts";
 import { stabilizeRequest } from "../recording/relay/steady_request.ts";
-import { withSecrets } from "../sandbox/child/passed_credentials.ts";
+import { replaceDescriptors } from "../sandbox/child/passed_credentials.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { absolutePath } from "../paths.ts";
 import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/api_variables.ts";
@@ -71,7 +71,7 @@ export function startApiRelay(
   };
   using undo = new DisposableStack();
   const worker = createSlicedWorker();
-  const redactor = createRedactor({ env: withSecrets(upstream.env) });
+  const redactor = createRedactor({ env: replaceDescriptors(upstream.env) });
   const answer = createAnswer(order, { undo, upstream, worker, redactor, report });
   let redaction: CountedRedaction = {
     redact: (text) => text,

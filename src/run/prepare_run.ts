@@ -228,14 +228,16 @@ async function earlierLines(
   if (resumed.size === 0) return [];
   const { parseEntry } = await import("../claude/transcript/entry.ts");
   const { readLines } = await import("../sandbox/transcripts/read_transcript.ts");
-  const { recalledEntry } = await import("../claude/transcript/kept_entry.ts");
+  const { trimEarlierEntry } = await import("../claude/transcript/kept_entry.ts");
   const entries: Entry[] = [];
   for (const path of resumed.keys()) {
     if (!/^[^/]+\/[^/]+\.jsonl$/u.test(path)) continue;
     for (const line of readLines(`${configDir}/projects/${path}`)) {
       const entry = parseEntry(line);
       // A recording keeps complete lines, so that it can be replayed.
-      const recalled = entry === undefined || record !== undefined ? entry : recalledEntry(entry);
+      const recalled = entry === undefined || record !== undefined
+        ? entry
+        : trimEarlierEntry(entry);
       if (recalled !== undefined) entries.push(recalled);
     }
   }

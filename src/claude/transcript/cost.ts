@@ -31,7 +31,7 @@ export interface Spent extends Pick<Cost, "totalUsd" | "apiDurationMs"> {
  *
  * In 2.1.330 the numbers of a resumed session include those of earlier runs, as with `claude -p`.
  */
-export function costOfClaudeJson(json: unknown, sessionId: string): Cost | undefined {
+export function readCostOfClaudeJson(json: unknown, sessionId: string): Cost | undefined {
   if (!isJsonObject(json) || !isJsonObject(json.projects)) return undefined;
   for (const project of Object.values(json.projects)) {
     if (!isJsonObject(project) || project.lastSessionId !== sessionId) continue;
@@ -49,7 +49,7 @@ export function costOfClaudeJson(json: unknown, sessionId: string): Cost | undef
  * Reads the cost from the last `cost-state` line of a transcript, which a child writes at its end since Claude Code
  * 2.1.330. It also has the two lifetimes of cache writes, which `.claude.json` does not have.
  */
-export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
+export function readCostOfEntries(entries: readonly Entry[]): Cost | undefined {
   const line = entries.findLast((entry) =>
     entry.type === "other" && entry.line.type === "cost-state"
   );
@@ -63,7 +63,7 @@ export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
 }
 
 /** Reads the cost so far from the payload of the status line (2.1.330). */
-export function costOfStatusLine(payload: JsonObject): Spent | undefined {
+export function readCostOfStatusLine(payload: JsonObject): Spent | undefined {
   const { cost } = payload;
   if (!isJsonObject(cost)) return undefined;
   const { total_cost_usd: totalUsd, total_api_duration_ms: apiDurationMs } = cost;
@@ -75,7 +75,7 @@ export function costOfStatusLine(payload: JsonObject): Spent | undefined {
 }
 
 /** Adds the costs of two children that count separately. */
-export function summedSpent(one: Spent, other: Spent): Spent {
+export function addSpent(one: Spent, other: Spent): Spent {
   const lines = {
     added: (one.lines?.added ?? 0) + (other.lines?.added ?? 0),
     removed: (one.lines?.removed ?? 0) + (other.lines?.removed ?? 0),
@@ -107,7 +107,7 @@ function costFrom(fields: { readonly [Field in keyof Cost]: unknown }): Cost | u
  * Numbers are added, also in nested objects. For other fields (`service_tier`, `speed`, `iterations`, unknown ones) the
  * last value that is not null wins.
  */
-export function summedUsage(usages: Iterable<JsonObject>): JsonObject {
+export function sumUsage(usages: Iterable<JsonObject>): JsonObject {
   const sum: Sum = new Map();
   for (const usage of usages) add(sum, usage);
   return asObject(sum);

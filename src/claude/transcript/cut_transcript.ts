@@ -43,7 +43,7 @@ export function cutTranscript(
   const rest = lines.slice(at + 1);
   if (dropsTurn !== undefined) {
     const dropped = rest.filter(inChain).map(({ value }) => value);
-    const stranger = strangerToTurn(dropped, dropsTurn);
+    const stranger = findForeignLine(dropped, dropsTurn);
     if (stranger !== undefined) {
       return refused("turn", `more than the turn "${dropsTurn}" would be left out: ${stranger}`);
     }
@@ -178,7 +178,7 @@ const INTERRUPT = /^\[Request interrupted by user(?: for tool use)?\]$/u;
  * @param lines the objects of the conversation's lines after the cut, in order
  * @param turn the uuid of the prompt that began the turn
  */
-export function strangerToTurn(lines: readonly JsonObject[], turn: string): string | undefined {
+export function findForeignLine(lines: readonly JsonObject[], turn: string): string | undefined {
   const start = lines.findIndex((line) => !isFurniture(line) && !isEndOfTurn(line));
   const rest = start < 0 ? [] : lines.slice(start);
   const [first, ...others] = rest;

@@ -110,7 +110,7 @@ export function parseEntry(line: string): Entry | undefined {
 /** Reads the object of a line; undefined for any other value. */
 export function readEntry(value: unknown): Entry | undefined {
   if (!isJsonObject(value)) return undefined;
-  const line = withoutStrangers(value);
+  const line = removeUnexpectedFields(value);
   if (!hasEntryFields(line)) return { type: "other", line: value };
   switch (line.type) {
     case "user":
@@ -137,7 +137,7 @@ export function readEntry(value: unknown): Entry | undefined {
 }
 
 /** Removes two optional fields if they have another type than expected, so that the line can still be used. */
-function withoutStrangers(value: JsonObject): JsonObject {
+function removeUnexpectedFields(value: JsonObject): JsonObject {
   const { entrypoint, permissionDecision: decision } = value;
   const isFit = (entrypoint === undefined || typeof entrypoint === "string") &&
     (decision === undefined || isJsonObject(decision));
@@ -220,7 +220,7 @@ export function isPrompt(entry: Entry): entry is UserEntry {
 }
 
 /** Whether a line marks a compaction of what is before it. */
-export function isBoundary(entry: Entry): entry is SystemEntry {
+export function isCompactionBoundary(entry: Entry): entry is SystemEntry {
   return entry.type === "system" && entry.subtype === "compact_boundary" &&
     entry.isSidechain !== true;
 }
@@ -232,18 +232,18 @@ function meaningOf(line: UserLine): UserMeaning {
   const starts = (pattern: RegExp) =>
     blocks.some((block) => typeof block.text === "string" && pattern.test(block.text));
   if (starts(/^\[Request interrupted by user[^\]]*\]$/u)) return "interrupt";
-  if (isTimed(line)) return "prompt";
+  if (isScheduledPrompt(line)) return "prompt";
   if (line.isMeta === true || line.isCompactSummary === true) return "remark";
   return starts(/^<local-command-std(out|err)>/) ? "local-command" : "prompt";
 }
 
 /** Whether a line is a prompt that the model scheduled: a wake-up or a recurring task (2.1.330). */
-export function isTimed({ wakeupSource }: JsonObject): boolean {
+export function isScheduledPrompt({ wakeupSource }: JsonObject): boolean {
   return typeof wakeupSource === "string";
 }
 
 /** Returns the text that replaces the answer if a UserPromptSubmit hook has blocked the prompt. */
-export function blockedPrompt(
+export function readBlockedPrompt(
   { subtype, preventContinuation, content }: SystemEntry,
 ): string | undefined {
   return subtype === "informational" && preventContinuation === true && typeof content === "string"
@@ -258,7 +258,7 @@ const RESUMPTION_ANSWER = "No response requested.";
  * Whether a line is filler before the first prompt of a resumed session. If the session's last line is not an answer,
  * 2.1.197 writes a remark and an answer to it. `claude -p` writes them too, but does not print or count them.
  */
-export function isResumption(entry: Entry): boolean {
+export function isResumptionFiller(entry: Entry): boolean {
   if (entry.type !== "user" && entry.type !== "assistant") return false;
   const { content } = entry.message;
   const [block, ...others] = typeof content === "string" ? [] : content;

@@ -2,17 +2,17 @@ import { type Entry, lineOf, parseEntry } from "./entry.ts";
 import { asString } from "../../json_object.ts";
 
 /** What tells the child's own lines from others in the same file. */
-export interface OwnLines {
+export interface EntryOrigin {
   /** Ids of the lines of earlier runs. A forked session repeats them in its own file. */
   readonly known: ReadonlySet<string>;
   /** The kind of Claude Code that the child's first line names, such as `cli`. */
   readonly entrypoint: string | undefined;
 }
 
-export const NO_LINES: OwnLines = { known: new Set(), entrypoint: undefined };
+export const NO_ORIGIN: EntryOrigin = { known: new Set(), entrypoint: undefined };
 
 /** An input of the conversation. Some have lines of a transcript. */
-type Told =
+type OriginInput =
   | { readonly type: "earlier"; readonly entries: readonly Entry[] }
   | { readonly type: "transcript"; readonly entry: Entry }
   | { readonly type: string };
@@ -22,7 +22,7 @@ type Told =
  *
  * @returns undefined for a line that an earlier run or another kind of Claude Code wrote
  */
-export function ownLines(lines: OwnLines, told: Told): OwnLines | undefined {
+export function trackOrigin(lines: EntryOrigin, told: OriginInput): EntryOrigin | undefined {
   if (told.type === "earlier" && "entries" in told) {
     const known = told.entries.map((entry) => fieldOf(entry, "uuid"));
     return { ...lines, known: new Set(known.filter((uuid) => uuid !== undefined)) };
@@ -36,7 +36,7 @@ export function ownLines(lines: OwnLines, told: Told): OwnLines | undefined {
 }
 
 /** Whether a line is a copy of an earlier run's line. */
-export function isRepeated({ known }: OwnLines, entry: Entry): boolean {
+export function isRepeated({ known }: EntryOrigin, entry: Entry): boolean {
   if (known.size === 0) return false;
   const uuid = fieldOf(entry, "uuid");
   return uuid !== undefined && known.has(uuid);
@@ -47,7 +47,7 @@ function fieldOf(entry: Entry, name: "uuid" | "entrypoint"): string | undefined 
 }
 
 /** Moves each line after its parent, if its parent is among the lines. Otherwise the order stays. */
-export function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
+export function sortParentsFirst(entries: readonly Entry[]): readonly Entry[] {
   const missing = new Set(entries.flatMap((entry) => lineId(entry) ?? []));
   const waiting = new Map<string, Entry[]>();
   const result: Entry[] = [];
@@ -84,13 +84,13 @@ export function lineId(entry: Entry): string | undefined {
  *
  * @returns undefined if the order is right already
  */
-export function straightened(text: string): string | undefined {
+export function sortTranscript(text: string): string | undefined {
   const lines = text.trimEnd().split("\n");
   const last = lines.findLast((line) => idIn(line) !== undefined);
   const id = last === undefined ? undefined : idIn(last);
   if (id === undefined || !text.includes(`"parentUuid":${JSON.stringify(id)}`)) return undefined;
   const entries = lines.map(parseEntry).filter((entry) => entry !== undefined);
-  return parentsFirst(entries).map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join("");
+  return sortParentsFirst(entries).map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join("");
 }
 
 function idIn(line: string): string | undefined {

@@ -1,5 +1,5 @@
 import type { AttachmentEntry, ContentBlock, Entry, OtherEntry, UserEntry } from "./entry.ts";
-import { HALTED } from "./special_entries.ts";
+import { STOPPED_BY_HOOK } from "./special_entries.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { OUTPUT_TOOL } from "./structured_output_tool.ts";
 
@@ -23,22 +23,22 @@ const MAX_RESULT = 64;
  *
  * Ids, texts and errors stay. Thinking, inputs of tools and their results are left out.
  */
-export function keptEntry(entry: Exclude<Entry, OtherEntry>): Entry {
+export function trimEntry(entry: Exclude<Entry, OtherEntry>): Entry {
   switch (entry.type) {
     case "assistant": {
-      const content = entry.message.content.map(keptBlock);
+      const content = entry.message.content.map(trimBlock);
       return { ...entry, message: { ...entry.message, content } };
     }
     case "user":
-      return keptUserEntry(entry);
+      return trimUserEntry(entry);
     case "attachment":
-      return keptAttachment(entry);
+      return trimAttachment(entry);
     case "system":
       return entry;
   }
 }
 
-function keptBlock(block: ContentBlock): ContentBlock {
+function trimBlock(block: ContentBlock): ContentBlock {
   const { type, id, name, text, input } = block;
   if (type === "text") return { type, text };
   // Its input is the structured answer.
@@ -46,7 +46,7 @@ function keptBlock(block: ContentBlock): ContentBlock {
   return type === "tool_use" ? { type, id, name } : { type };
 }
 
-function keptUserEntry(entry: UserEntry): UserEntry {
+function trimUserEntry(entry: UserEntry): UserEntry {
   const { content } = entry.message;
   if (typeof content === "string") return entry;
   if (entry.meaning !== "tool-result") {
@@ -55,12 +55,12 @@ function keptUserEntry(entry: UserEntry): UserEntry {
   }
   return {
     ...entry,
-    message: { ...entry.message, content: content.map(keptResult) },
+    message: { ...entry.message, content: content.map(trimResult) },
     toolUseResult: agentIn(entry.toolUseResult),
   };
 }
 
-function keptResult(block: ContentBlock): ContentBlock {
+function trimResult(block: ContentBlock): ContentBlock {
   const { type, tool_use_id, is_error, content } = block;
   if (type !== "tool_result" || is_error === true) return block;
   const text = resultText(content);
@@ -84,15 +84,15 @@ function agentIn(given: unknown): JsonObject | undefined {
   return { agentId, agentType, isAsync, status };
 }
 
-function keptAttachment(entry: AttachmentEntry): AttachmentEntry {
+function trimAttachment(entry: AttachmentEntry): AttachmentEntry {
   const { attachment } = entry;
-  return attachment.type === HALTED || LISTINGS.includes(attachment.type)
+  return attachment.type === STOPPED_BY_HOOK || LISTINGS.includes(attachment.type)
     ? entry
     : { ...entry, attachment: { type: attachment.type } };
 }
 
 /** Types of other lines that are read: what the session offers, its title, its cost. */
-const TELLING: readonly unknown[] = [
+const USED_LINES: readonly unknown[] = [
   "api-request",
   "api-request-shape",
   "cost-state",
@@ -105,7 +105,7 @@ const TELLING: readonly unknown[] = [
  *
  * @returns undefined if nothing of it is needed
  */
-export function recalledEntry(entry: Entry): Entry | undefined {
+export function trimEarlierEntry(entry: Entry): Entry | undefined {
   switch (entry.type) {
     case "assistant": {
       const { type, uuid, isSidechain, message: { id, model } } = entry;
@@ -116,8 +116,8 @@ export function recalledEntry(entry: Entry): Entry | undefined {
       return { type, uuid, isSidechain, meaning, message: { content: "" } };
     }
     case "other":
-      return TELLING.includes(entry.line["type"]) ? entry : undefined;
+      return USED_LINES.includes(entry.line["type"]) ? entry : undefined;
     default:
-      return keptEntry(entry);
+      return trimEntry(entry);
   }
 }

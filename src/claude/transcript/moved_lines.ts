@@ -4,19 +4,21 @@ import { isJsonObject } from "../../json_object.ts";
 export type GivenIds = Pick<ReadonlyMap<string, string>, "get" | "has" | "size">;
 
 /** Replaces each string of a JSON value that is an id of the transcript by the caller's id. */
-export function withGivenIds<Value>(value: Value, ids: GivenIds): Value {
-  return (ids.size === 0 ? value : given(value, ids)) as Value;
+export function replaceIds<Value>(value: Value, ids: GivenIds): Value {
+  return (ids.size === 0 ? value : replaceIdsIn(value, ids)) as Value;
 }
 
-function given(value: unknown, ids: GivenIds): unknown {
+function replaceIdsIn(value: unknown, ids: GivenIds): unknown {
   if (typeof value === "string") return ids.get(value) ?? value;
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => given(item, ids));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, given(item, ids)]));
+  if (Array.isArray(value)) return value.map((item) => replaceIdsIn(item, ids));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, replaceIdsIn(item, ids)]),
+  );
 }
 
 /** The child's config folder and the user's. What the child writes below `projects/` is moved to the user's. */
-export interface Homes {
+export interface ConfigFolders {
   readonly child: string;
   readonly user: string;
 }
@@ -25,11 +27,14 @@ export interface Homes {
  * Replaces paths below the child's `projects/` by those in the user's config folder. One example is the file of an output
  * that was too long for the model.
  */
-export function atHome<Value>(value: Value, homes: Homes): Value {
-  return moved(value, { from: `${homes.child}/projects/`, to: `${homes.user}/projects/` }) as Value;
+export function replaceConfigFolder<Value>(value: Value, homes: ConfigFolders): Value {
+  return replacePaths(value, {
+    from: `${homes.child}/projects/`,
+    to: `${homes.user}/projects/`,
+  }) as Value;
 }
 
-function moved(
+function replacePaths(
   value: unknown,
   way: { readonly from: string; readonly to: string },
 ): unknown {
@@ -39,13 +44,13 @@ function moved(
     return isLonger && value.includes(way.from) ? value.replaceAll(way.from, () => way.to) : value;
   }
   if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => moved(item, way));
+    const items = value.map((item: unknown) => replacePaths(item, way));
     return items.every((item, place) => item === value[place]) ? value : items;
   }
   if (!isJsonObject(value)) return value;
   let changed: Record<string, unknown> | undefined;
   for (const key of Object.keys(value)) {
-    const next = moved(value[key], way);
+    const next = replacePaths(value[key], way);
     if (next === value[key]) continue;
     changed ??= { ...value };
     changed[key] = next;

@@ -27,7 +27,7 @@ interface Refusal {
  * Reads from a call's result why the call was refused; undefined if it was not. The transcript of 2.1.285 has no decision,
  * so the reason follows from the text. An interrupt leaves a denial kind too, but is no refusal.
  */
-export function refusalIn(
+export function readRefusal(
   { permissionDecision: decision, toolDenialKind: kind }: UserEntry,
   text: string,
 ): Refusal | undefined {
@@ -48,7 +48,7 @@ export function refusalIn(
  *
  * @param decisions the caller's decisions, by the ids of the calls
  */
-export function permissionDenialsOf(
+export function collectPermissionDenials(
   turn: Turn,
   decisions?: Decisions,
 ): readonly PermissionDenial[] {
@@ -78,7 +78,7 @@ function isDenial(result: ToolResult, decisions: Decisions | undefined): boolean
   if (!result.isError || isDeferral(result.entry)) return false;
   const decision = decisions?.get(result.toolUseId);
   if (decision !== undefined) return decision !== "accepted" && decision !== "late";
-  return refusalIn(result.entry, result.text) !== undefined;
+  return readRefusal(result.entry, result.text) !== undefined;
 }
 
 /** A call that needs a permission, from the PermissionRequest hook. */
@@ -125,7 +125,7 @@ const OWN: readonly RegExp[] = [
  *
  * @param options.unattended true with `--permission-prompts none`
  */
-export function denialWords(
+export function denialText(
   { tool, input, cwd }: AskedCall,
   { unattended }: { readonly unattended?: true | undefined } = {},
 ): string {
@@ -134,7 +134,7 @@ export function denialWords(
 }
 
 /** Whether the result of a call says that nobody could give the permission. */
-export function isDenialWords(text: string): boolean {
+export function isDenialText(text: string): boolean {
   return isUnattendedDenial(text) || OWN.some((pattern) => pattern.test(text));
 }
 

@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 export type SessionKind = "conversation" | "background" | "aside" | "wordless";
 
 /** Reads the kind of a transcript from its first message. All further messages say the same. */
-export function sessionKind(lines: Iterable<string>): SessionKind {
+export function readSessionKind(lines: Iterable<string>): SessionKind {
   for (const line of lines) {
     const value = objectOf(line);
     if (value === undefined || (value["type"] !== "user" && value["type"] !== "assistant")) {
@@ -26,7 +26,7 @@ export function sessionKind(lines: Iterable<string>): SessionKind {
 }
 
 /** Returns the last title that the user gave, or else the last that Claude Code made up; undefined for none. */
-export function sessionTitle(lines: Iterable<string>): string | undefined {
+export function readSessionTitle(lines: Iterable<string>): string | undefined {
   let given: string | undefined;
   let madeUp: string | undefined;
   for (const line of lines) {

@@ -84,24 +84,24 @@ export const NO_NOTES: SessionNotes = {
  *
  * @param options.earlier whether an earlier run has written the line
  */
-export function withNoted(
+export function addToNotes(
   notes: SessionNotes,
   entry: Entry,
   { earlier = false }: { readonly earlier?: boolean } = {},
 ): SessionNotes {
   switch (entry.type) {
     case "other":
-      return withLine(notes, entry.line, earlier);
+      return addLine(notes, entry.line, earlier);
     case "assistant":
-      return withAnswer(notes, entry, earlier);
+      return addAnswer(notes, entry, earlier);
     case "attachment":
-      return entry.isSidechain === true ? notes : withAttachment(notes, entry);
+      return entry.isSidechain === true ? notes : addAttachment(notes, entry);
     default:
       return notes;
   }
 }
 
-function withLine(notes: SessionNotes, line: JsonObject, earlier: boolean): SessionNotes {
+function addLine(notes: SessionNotes, line: JsonObject, earlier: boolean): SessionNotes {
   if (line.type === "permission-mode") {
     const permissionMode = asString(line.permissionMode);
     return permissionMode === notes.permissionMode ? notes : { ...notes, permissionMode };
@@ -118,20 +118,20 @@ function withLine(notes: SessionNotes, line: JsonObject, earlier: boolean): Sess
   const shape = notes.shape ?? line.shapeHash;
   const requested = notes.requested ?? asString(model);
   const asksFastMode = notes.asksFastMode || isFast(line.params);
-  const isTold = typeof model !== "string" || typeof most !== "number" ||
+  const isLimitKnown = typeof model !== "string" || typeof most !== "number" ||
     maxOutputTokens.get(model) === most;
-  const isKnown = isTold && shape === notes.shape && requested === notes.requested &&
+  const isKnown = isLimitKnown && shape === notes.shape && requested === notes.requested &&
     asksFastMode === notes.asksFastMode;
   return isKnown ? notes : {
     ...notes,
     shape,
     requested,
     asksFastMode,
-    maxOutputTokens: isTold ? maxOutputTokens : new Map(maxOutputTokens).set(model, most),
+    maxOutputTokens: isLimitKnown ? maxOutputTokens : new Map(maxOutputTokens).set(model, most),
   };
 }
 
-function withAnswer(
+function addAnswer(
   notes: SessionNotes,
   { message: { model } }: AssistantEntry,
   earlier: boolean,
@@ -142,7 +142,7 @@ function withAnswer(
   return { ...notes, answering, answered: model };
 }
 
-function withAttachment(notes: SessionNotes, entry: AttachmentEntry): SessionNotes {
+function addAttachment(notes: SessionNotes, entry: AttachmentEntry): SessionNotes {
   const { attachment } = entry;
   switch (attachment.type) {
     case "deferred_tools_delta": {
@@ -189,7 +189,7 @@ function changed(
 }
 
 /** Returns what is known of the session by its lines. */
-export function listingOf(notes: SessionNotes): SessionListing {
+export function buildListing(notes: SessionNotes): SessionListing {
   const { deferred, agents, skills, additionalDirectories, permissionMode } = notes;
   // Until this run has made a request, the last request of earlier runs tells the tools.
   const offered = notes.shapes.get(notes.shape ?? notes.earlierShape);

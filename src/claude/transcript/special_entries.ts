@@ -12,36 +12,36 @@ const PROMPT = /^<command-name>\/goal<\//u;
 const DIRECTIVE = /^A session-scoped Stop hook is now active with condition: /u;
 
 /** Whether a typed text is the command that sets or ends a goal. */
-export function isGoalTyped(text: string): boolean {
+export function isGoalCommand(text: string): boolean {
   return /^\/goal\s/u.test(text);
 }
 
 /** Whether a prompt's line is that of a goal command. */
-export function isGoal(prompt: UserEntry | undefined): boolean {
+export function isGoalPrompt(prompt: UserEntry | undefined): boolean {
   const content = prompt?.message.content;
   return typeof content === "string" && PROMPT.test(content);
 }
 
 /** Whether a line reports a goal to the user or the model, and asks nothing. */
-export function isOfGoal(entry: UserEntry, prompt: UserEntry | undefined): boolean {
+export function isGoalReport(entry: UserEntry, prompt: UserEntry | undefined): boolean {
   const { content } = entry.message;
-  return isGoal(prompt) &&
+  return isGoalPrompt(prompt) &&
     (entry.meaning === "local-command" ||
       (entry.meaning === "remark" && typeof content === "string" && DIRECTIVE.test(content)));
 }
 
 /** Reads from a goal's status line whether the goal is still open; undefined for any other line. */
-export function pursuesAfter(entry: Entry): boolean | undefined {
+export function readGoalOpen(entry: Entry): boolean | undefined {
   return entry.type === "attachment" && entry.attachment.type === "goal_status"
     ? entry.attachment["met"] === false
     : undefined;
 }
 
 /** The type of the attachment that says that a hook has stopped a turn. */
-export const HALTED = "hook_stopped_continuation";
+export const STOPPED_BY_HOOK = "hook_stopped_continuation";
 
 /** The reason that our hook gives when it stops a turn at its limit of requests. */
-export const AT_LIMIT = "The limit of turns is reached";
+export const TURN_LIMIT_REASON = "The limit of turns is reached";
 
 /** The output of a typed command, in its tag. */
 const OUTPUT = /^<local-command-std(?:out|err)>([\s\S]*)<\/local-command-std(?:out|err)>$/u;
@@ -54,7 +54,7 @@ const LAUNCHED = /^Running in the background as @/u;
  *
  * @returns undefined for other lines, and for a command that still runs
  */
-export function commandOutput(entry: Entry): string | undefined {
+export function readCommandOutput(entry: Entry): string | undefined {
   const text = entry.type === "system" && entry.subtype === "local_command"
     ? entry["content"]
     : entry.type === "user" && entry.meaning === "local-command"
@@ -69,7 +69,7 @@ export function commandOutput(entry: Entry): string | undefined {
  *
  * A listing has an item `- name: text` for each skill. The text may continue on the next lines.
  */
-export function skillDescription(entries: readonly Entry[], name: string): string {
+export function findSkillDescription(entries: readonly Entry[], name: string): string {
   let description = "";
   for (const entry of entries) {
     if (entry.type !== "attachment" || entry.attachment.type !== "skill_listing") continue;
@@ -94,7 +94,7 @@ export function skillDescription(entries: readonly Entry[], name: string): strin
  * A session has at most one wake-up: each call of `ScheduleWakeup` replaces it (2.1.330). Before that version the tool
  * schedules nothing in a child.
  */
-export function scheduledWakeup(entry: Entry): number | "never" | undefined {
+export function readScheduledWakeup(entry: Entry): number | "never" | undefined {
   if (entry.type !== "user" || entry.isSidechain === true) return undefined;
   if (entry["wakeupSource"] === "loop_wakeup") return "never";
   const { toolUseResult: outcome } = entry;
@@ -104,11 +104,11 @@ export function scheduledWakeup(entry: Entry): number | "never" | undefined {
 }
 
 /** The result that the model gets for a call that the caller's hook deferred. Later runs find the call by it. */
-export const DEFERRED =
+export const DEFERRED_RESULT =
   "This call was deferred and has not been carried out: whoever goes on with the session decides on it";
 
 /** Whether a line is an answer with text and without a tool call. An agent can end only with such an answer. */
-export function isWords(entry: Entry): boolean {
+export function isTextAnswer(entry: Entry): boolean {
   if (entry.type !== "assistant") return false;
   const { content } = entry.message;
   return content.some(({ type }) => type === "text") &&

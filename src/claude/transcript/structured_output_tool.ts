@@ -19,10 +19,10 @@ export const OUTPUT_REMINDER =
   "Call this tool now.";
 
 /** The beginning of a Stop hook's text for the model (2.1.330). */
-export const FEEDBACK = "Stop hook feedback:\n";
+export const STOP_HOOK_FEEDBACK = "Stop hook feedback:\n";
 
 /** Returns the ids of a line's calls of the tool. */
-export function outputCallsIn(entry: Entry): readonly string[] {
+export function readOutputCalls(entry: Entry): readonly string[] {
   if (entry.type !== "assistant") return [];
   return entry.message.content.flatMap(({ name, id }) =>
     name === BRIDGED_OUTPUT_TOOL && typeof id === "string" ? [id] : []
@@ -34,12 +34,12 @@ export function outputCallsIn(entry: Entry): readonly string[] {
  *
  * @param calls the ids of all calls of the tool so far
  */
-export function asOutputLine(entry: Entry, calls: ReadonlySet<string>): Entry {
+export function toBuiltInOutput(entry: Entry, calls: ReadonlySet<string>): Entry {
   switch (entry.type) {
     case "assistant": {
       const { message } = entry;
       if (message.content.every(({ name }) => name !== BRIDGED_OUTPUT_TOOL)) return entry;
-      return { ...entry, message: { ...message, content: message.content.map(renamedBlock) } };
+      return { ...entry, message: { ...message, content: message.content.map(renameOutputTool) } };
     }
     case "user":
       if (entry.meaning === "remark") return asReminder(entry);
@@ -52,7 +52,7 @@ export function asOutputLine(entry: Entry, calls: ReadonlySet<string>): Entry {
 }
 
 /** Gives the tool its built-in name in a block of an answer. */
-export function renamedBlock<Block extends JsonObject>(block: Block): Block {
+export function renameOutputTool<Block extends JsonObject>(block: Block): Block {
   return block["name"] === BRIDGED_OUTPUT_TOOL ? { ...block, name: OUTPUT_TOOL } : block;
 }
 
@@ -60,7 +60,7 @@ export function renamedBlock<Block extends JsonObject>(block: Block): Block {
 function asReminder(entry: UserEntry): UserEntry {
   const { content } = entry.message;
   const text = typeof content === "string" ? content : content.map(blockText).join("");
-  return text === `${FEEDBACK}${OUTPUT_REMINDER}`
+  return text === `${STOP_HOOK_FEEDBACK}${OUTPUT_REMINDER}`
     ? { ...entry, message: { ...entry.message, content: OUTPUT_REMINDER } }
     : entry;
 }
@@ -99,13 +99,13 @@ function blockText({ text }: JsonObject | ContentBlock): string {
 
 /** Returns the prefix of the tool names of an MCP server. */
 export function toolPrefix(server: string): string {
-  return `mcp__${inToolNames(server)}__`;
+  return `mcp__${encodeToolName(server)}__`;
 }
 
 /**
  * Returns a name as it is in tool names: each UTF-16 unit that is not allowed there becomes `_`, so an emoji becomes two
  * (2.1.330).
  */
-export function inToolNames(name: string): string {
+export function encodeToolName(name: string): string {
   return name.split("").map((unit) => /[\w-]/u.test(unit) ? unit : "_").join("");
 }

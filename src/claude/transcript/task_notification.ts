@@ -50,7 +50,7 @@ export function parseTaskNotification(text: unknown): TaskNotification | undefin
 }
 
 /** Reads the notification that a line says the child has put into its queue. */
-export function enqueuedNotification(
+export function readQueuedNotification(
   { type, operation, content }: JsonObject,
 ): TaskNotification | undefined {
   return type === "queue-operation" && operation === "enqueue"
@@ -70,6 +70,6 @@ function readUsage(field: (name: string) => string | undefined): TaskNotificatio
 }
 
 /** Reads the notification from the prompt of a turn that the end of a task started. */
-export function notificationIn(entry: Entry): TaskNotification | undefined {
+export function readTaskNotification(entry: Entry): TaskNotification | undefined {
   return isPrompt(entry) ? parseTaskNotification(entry.message.content) : undefined;
 }

@@ -1,5 +1,10 @@
-import { summedUsage } from "./cost.ts";
-import { AT_LIMIT, DEFERRED, HALTED, isOfGoal } from "./special_entries.ts";
+import { sumUsage } from "./cost.ts";
+import {
+  DEFERRED_RESULT,
+  isGoalReport,
+  STOPPED_BY_HOOK,
+  TURN_LIMIT_REASON,
+} from "./special_entries.ts";
 import {
   type AssistantEntry,
   type AttachmentEntry,
@@ -10,7 +15,7 @@ import {
 } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { resultText } from "./kept_entry.ts";
-import { FEEDBACK, OUTPUT_REMINDER } from "./structured_output_tool.ts";
+import { OUTPUT_REMINDER, STOP_HOOK_FEEDBACK } from "./structured_output_tool.ts";
 import { parseTaskNotification } from "./task_notification.ts";
 
 /** A tool call of the model. */
@@ -112,7 +117,7 @@ const SYNTHETIC_MODEL = "<synthetic>";
  * another kind of Claude Code than the first line's are left out: a hook or a tool may have resumed the session with
  * `claude -p`.
  */
-export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): readonly Turn[] {
+export function splitTurns(entries: readonly Entry[], options: TurnOptions = {}): readonly Turn[] {
   const parents = new Map<string, string | null | undefined>();
   const prompts = new Map<string, UserEntry>();
   const fresh: Exclude<Entry, { type: "other" }>[] = [];
@@ -227,7 +232,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const lastAnswer = all.at(-1);
   const { refusals, unseen, nudge } = toldAnswers(all, { followers, last });
   const broken = brokenOff(messages);
-  const usageBefore = summedUsage(all.slice(0, -1).map(usageOf));
+  const usageBefore = sumUsage(all.slice(0, -1).map(usageOf));
   const context = prompt ?? entries.find((entry) => entry.type !== "other");
 
   return {
@@ -250,8 +255,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       ? "end_turn"
       : last?.message.stop_reason ?? null,
     usage: broken === undefined
-      ? summedUsage([usageBefore, ...all.slice(-1).map(usageOf)])
-      : summedUsage(all.filter((entry) => entry !== broken).map(usageOf)),
+      ? sumUsage([usageBefore, ...all.slice(-1).map(usageOf)])
+      : sumUsage(all.filter((entry) => entry !== broken).map(usageOf)),
     firstUsage: all[0] === undefined ? {} : usageOf(all[0]),
     usageBefore,
     numTurns: 1 + followers.filter((entry) => !isDeferral(entry)).length,
@@ -269,7 +274,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     ...(atLimit ? { atLimit } : {}),
     ...(deferred === undefined ? {} : { deferred: deferred.toolUseId }),
     durationMs: durationOf(prompt, [...assistants, ...followers]),
-    toolUses: assistants.flatMap((entry) => callsOf(entry.message)),
+    toolUses: assistants.flatMap((entry) => readToolCalls(entry.message)),
     toolResults: followers.flatMap(toolResultsOf),
   };
 }
@@ -312,7 +317,8 @@ function isMessage(entry: Entry): entry is AssistantEntry | UserEntry {
 
 /** Whether a line says that a hook has stopped the turn, other than our hook at the limit. */
 function isHalt(entry: Entry): entry is AttachmentEntry {
-  return entry.type === "attachment" && entry.attachment.type === HALTED && !isAtLimit(entry);
+  return entry.type === "attachment" && entry.attachment.type === STOPPED_BY_HOOK &&
+    !isAtLimit(entry);
 }
 
 function isOfStop({ attachment: { hookEvent } }: AttachmentEntry): boolean {
@@ -320,15 +326,16 @@ function isOfStop({ attachment: { hookEvent } }: AttachmentEntry): boolean {
 }
 
 function isAtLimit(entry: Entry): boolean {
-  return entry.type === "attachment" && entry.attachment.type === HALTED && isOfStop(entry) &&
-    entry.attachment["message"] === AT_LIMIT;
+  return entry.type === "attachment" && entry.attachment.type === STOPPED_BY_HOOK &&
+    isOfStop(entry) &&
+    entry.attachment["message"] === TURN_LIMIT_REASON;
 }
 
 function isFeedback(entry: Entry | undefined): boolean {
   if (entry?.type !== "user" || entry.meaning !== "remark") return false;
   const { content } = entry.message;
   const text = typeof content === "string" ? content : textIn(content[0]) ?? "";
-  return text.startsWith(FEEDBACK) || text === OUTPUT_REMINDER;
+  return text.startsWith(STOP_HOOK_FEEDBACK) || text === OUTPUT_REMINDER;
 }
 
 /** Whether a line is the result of a deferred call, which `claude -p` does not print or count. */
@@ -337,7 +344,7 @@ export function isDeferral(entry: UserEntry): boolean {
   return typeof content !== "string" &&
     content.some((block) =>
       block.type === "tool_result" && typeof block.tool_use_id === "string" &&
-      block.is_error === true && resultText(block.content).endsWith(DEFERRED)
+      block.is_error === true && resultText(block.content).endsWith(DEFERRED_RESULT)
     );
 }
 
@@ -374,7 +381,7 @@ function millisecondsOf(timestamp: string | undefined): number | undefined {
 }
 
 /** Returns the tool calls of an answer's line. */
-export function callsOf({ content }: AssistantEntry["message"]): readonly ToolUse[] {
+export function readToolCalls({ content }: AssistantEntry["message"]): readonly ToolUse[] {
   const calls: ToolUse[] = [];
   for (const { type, id, name, input } of content) {
     if (type !== "tool_use" || typeof id !== "string" || typeof name !== "string") continue;
@@ -404,7 +411,7 @@ function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
  */
 export function isAddedToPrompt(entry: Entry, prompt: UserEntry | undefined): boolean {
   if (entry.type !== "user") return false;
-  if (isOfGoal(entry, prompt)) return true;
+  if (isGoalReport(entry, prompt)) return true;
   if (entry.meaning !== "remark") return false;
   if (isImageSource(entry) || isBroughtSkill(entry)) return true;
   return prompt?.uuid !== undefined && entry.parentUuid === prompt.uuid &&

@@ -145,14 +145,15 @@ export async function createTracer(
 ): Promise<Tracer> {
   const startedAt = performance.now();
   const loadRedactor = async () => {
-    const [{ createRedactor }, { readCredentials, withSecrets }] = await Promise.all([
-      import("../../recording/redaction/redact.ts"),
-      import("../../sandbox/child/passed_credentials.ts"),
-    ]);
+    const [{ createRedactor }, { readCredentials, replaceDescriptors }] = await Promise
+      .all([
+        import("../../recording/redaction/redact.ts"),
+        import("../../sandbox/child/passed_credentials.ts"),
+      ]);
     // The run reports a problem with the credentials.
     await readCredentials(env).catch(() => {});
     return createRedactor({
-      env: withSecrets(env),
+      env: replaceDescriptors(env),
       args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
     });
   };

@@ -3,9 +3,9 @@ import { deadline } from "./effect.ts";
 import { type Entry, isPrompt } from "../../claude/transcript/entry.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import {
-  enqueuedNotification,
   isNotification,
   parseTaskNotification,
+  readQueuedNotification,
 } from "../../claude/transcript/task_notification.ts";
 import { AGENTS } from "../protocol/questions/allowed_calls.ts";
 import type { HookPayload, SubagentLine } from "./input.ts";
@@ -13,7 +13,7 @@ import { isTextOf } from "./message.ts";
 import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "./session_state.ts";
 import type { TranscriptSign } from "./transcript_sign.ts";
 import { currentPrompt } from "./taken_prompts.ts";
-import { isGoalTyped, pursuesAfter } from "../../claude/transcript/special_entries.ts";
+import { isGoalCommand, readGoalOpen } from "../../claude/transcript/special_entries.ts";
 
 /**
  * Returns the child's queue after a line of the transcript. Claude Code writes operations on the queue at once, other lines
@@ -40,7 +40,7 @@ function afterOperation(state: SessionState, line: JsonObject): ChildQueue {
   const { childQueue: queue } = state;
   const { operation, content, timestamp } = line;
   if (operation === "enqueue") {
-    const taskId = enqueuedNotification(line)?.taskId;
+    const taskId = readQueuedNotification(line)?.taskId;
     const ended = new Set(taskId === undefined ? [] : [taskId]);
     return {
       ...queue,
@@ -183,12 +183,12 @@ export function boundWakeup(step: ControlStep): void {
  */
 export function hasOtherStopHooks(state: SessionState): boolean {
   return state.options.otherStopHooks || state.pursuesGoal ||
-    isGoalTyped(currentPrompt(state)?.text ?? "");
+    isGoalCommand(currentPrompt(state)?.text ?? "");
 }
 
 /** Records whether the session pursues a goal after some lines. */
 export function recordGoal(step: ControlStep, entries: readonly Entry[]): void {
-  const pursues = entries.map(pursuesAfter).findLast((each) => each !== undefined);
+  const pursues = entries.map(readGoalOpen).findLast((each) => each !== undefined);
   if (pursues !== undefined && pursues !== step.state.pursuesGoal) {
     step.update({ pursuesGoal: pursues });
   }

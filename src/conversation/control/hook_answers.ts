@@ -1,4 +1,4 @@
-import { AT_LIMIT, DEFERRED } from "../../claude/transcript/special_entries.ts";
+import { DEFERRED_RESULT, TURN_LIMIT_REASON } from "../../claude/transcript/special_entries.ts";
 import type { HookPayload } from "./input.ts";
 
 /** What the model is told instead where a hook that has not said why wants somebody to be asked, as by `claude -p`. */
@@ -45,7 +45,7 @@ export const OVERSPENT: HookPayload = {
  * The answer to PostToolBatch that ends the turn; to Stop, the one after which no other hook has it go on: what that one
  * says is written down, and nothing is asked (2.1.330).
  */
-export const STOP: HookPayload = { continue: false, stopReason: AT_LIMIT };
+export const STOP: HookPayload = { continue: false, stopReason: TURN_LIMIT_REASON };
 
 /**
  * The answer to PreToolUse that puts a call off: the interactive Claude Code (2.1.330) takes no notice of
@@ -53,10 +53,10 @@ export const STOP: HookPayload = { continue: false, stopReason: AT_LIMIT };
  */
 export const DEFERRAL: HookPayload = {
   continue: false,
-  stopReason: DEFERRED,
+  stopReason: DEFERRED_RESULT,
   hookSpecificOutput: {
     hookEventName: "PreToolUse",
     permissionDecision: "deny",
-    permissionDecisionReason: DEFERRED,
+    permissionDecisionReason: DEFERRED_RESULT,
   },
 };

@@ -22,7 +22,7 @@ import { beginNextTurn } from "./end_turn.ts";
 import { askCost, costDeadline } from "./wait_times.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { mayForbid } from "../../claude/settings/may_forbid.ts";
-import { denialWords } from "../../claude/transcript/permission_denials.ts";
+import { denialText } from "../../claude/transcript/permission_denials.ts";
 
 /** A call of a hook. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -197,7 +197,7 @@ function onPermissionRequest(step: ControlStep, call: AskingHook): void {
 /** What the model is told of a call that needs a permission, where nobody can give one. */
 function denialWordsOf({ options: { unattended } }: SessionState, payload: HookPayload): string {
   const { tool_input: input, cwd } = payload;
-  return denialWords({
+  return denialText({
     tool: toolOf(payload),
     input: isJsonObject(input) ? input : {},
     cwd: typeof cwd === "string" ? cwd : "/",

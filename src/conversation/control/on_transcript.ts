@@ -8,7 +8,7 @@ import { recordOutputWritten } from "../protocol/structured_output.ts";
 import { answerEndHook, awaitTranscript, endSession, settledEnding } from "./end_session.ts";
 import { deliverNext, restWithTasks } from "./deliver.ts";
 import { claudeCommands, REVIEWS } from "./prompt/claude_commands.ts";
-import { type Entry, isTimed } from "../../claude/transcript/entry.ts";
+import { type Entry, isScheduledPrompt } from "../../claude/transcript/entry.ts";
 import { GOAL_COMMAND } from "../../claude/transcript/special_entries.ts";
 import { lineId } from "../../claude/transcript/entry_order.ts";
 import { isMainRequest } from "../../claude/transcript/session_listing.ts";
@@ -58,7 +58,7 @@ export function onTranscript(step: ControlStep, line: Entry): void {
     onSubagentWoken(step);
     return;
   }
-  const isOfTime = line.type === "user" && isTimed(line);
+  const isOfTime = line.type === "user" && isScheduledPrompt(line);
   const asked = sign.asked === undefined || isOfTime
     ? undefined
     : findWrittenPrompt(step.state, sign.asked);

@@ -1,12 +1,16 @@
 import {
-  blockedPrompt,
   type ContentBlock,
   type Entry,
   isPrompt,
-  isTimed,
+  isScheduledPrompt,
+  readBlockedPrompt,
   type SystemEntry,
 } from "../../claude/transcript/entry.ts";
-import { commandOutput, HALTED, scheduledWakeup } from "../../claude/transcript/special_entries.ts";
+import {
+  readCommandOutput,
+  readScheduledWakeup,
+  STOPPED_BY_HOOK,
+} from "../../claude/transcript/special_entries.ts";
 import { asText, isJsonObject } from "../../json_object.ts";
 
 /** What the session machine needs to know of a transcript line. */
@@ -69,10 +73,12 @@ export function transcriptSign(entry: Entry): TranscriptSign {
       return {
         ...NOTHING,
         prompt,
-        ...(prompt && !isTimed(entry) ? { asked: promptText(entry.message.content) } : {}),
+        ...(prompt && !isScheduledPrompt(entry)
+          ? { asked: promptText(entry.message.content) }
+          : {}),
         ...wakeupOf(entry),
         ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
-        ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
+        ...(readCommandOutput(entry) === undefined ? {} : { carriedOut: true }),
         returned: blocksOf(entry.message.content).map(({ tool_use_id: id }) => id)
           .filter((id) => typeof id === "string"),
       };
@@ -93,19 +99,19 @@ export function transcriptSign(entry: Entry): TranscriptSign {
     }
     case "system": {
       const ends = ENDS.some((end) => end === entry.subtype) && !makesGoOn(entry);
-      const blocked = blockedPrompt(entry);
+      const blocked = readBlockedPrompt(entry);
       return {
         ...NOTHING,
         isSystem: true,
         ...(ends ? { end: "completed" } : {}),
-        ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
+        ...(readCommandOutput(entry) === undefined ? {} : { carriedOut: true }),
         ...(blocked === undefined ? {} : { blocked }),
         ...(entry.subtype === "informational" && entry.level === "warning" ? { warns: true } : {}),
       };
     }
     case "attachment": {
       const { type, prompt } = entry.attachment;
-      if (type === HALTED) return { ...NOTHING, halted: true };
+      if (type === STOPPED_BY_HOOK) return { ...NOTHING, halted: true };
       return type === "queued_command" && typeof prompt === "string"
         ? { ...NOTHING, asked: prompt }
         : NOTHING;
@@ -118,7 +124,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
 }
 
 function wakeupOf(entry: Entry): Pick<TranscriptSign, "wakeup"> {
-  const wakeup = scheduledWakeup(entry);
+  const wakeup = readScheduledWakeup(entry);
   if (typeof wakeup !== "number") return wakeup === undefined ? {} : { wakeup };
   return entry.type === "other" ? {} : { wakeup: wakeup - Date.parse(entry.timestamp ?? "") };
 }

@@ -4,7 +4,7 @@ import type { Input } from "../control/input.ts";
 import { Step } from "../step.ts";
 import { receiveSessionInput } from "../control/session_machine.ts";
 import { startSession } from "../control/session_state.ts";
-import { isRepeated, NO_LINES, ownLines } from "../../claude/transcript/entry_order.ts";
+import { isRepeated, NO_ORIGIN, trackOrigin } from "../../claude/transcript/entry_order.ts";
 import {
   conclude,
   emitOutputComplete,
@@ -54,7 +54,7 @@ export function startConversation(options: ConversationOptions): ConversationSta
   }
   return {
     options,
-    lines: NO_LINES,
+    lines: NO_ORIGIN,
     session: startSession(options.session),
     frames: startOutput(options.frames, options.report),
   };
@@ -80,7 +80,7 @@ export function advance(before: ConversationState, input: Input): Advanced {
 /** Gives an input to the control and the output, and emits what follows. */
 function receive(step: ConversationStep, input: Input): void {
   const { state } = step;
-  const lines = ownLines(state.lines, input);
+  const lines = trackOrigin(state.lines, input);
   if (lines === undefined) {
     // Otherwise a hook or a tool has resumed the session with `claude -p`, which the child does not know.
     if (input.type === "transcript" && isRepeated(state.lines, input.entry)) {

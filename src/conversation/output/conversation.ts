@@ -2,7 +2,7 @@ import type { Effect as SessionEffect, Ending } from "../control/effect.ts";
 import type { Input } from "../control/input.ts";
 import type { SessionOptions } from "../control/session_options.ts";
 import type { SessionState } from "../control/session_state.ts";
-import type { OwnLines } from "../../claude/transcript/entry_order.ts";
+import type { EntryOrigin } from "../../claude/transcript/entry_order.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Report, ReportOptions } from "./result/verdict.ts";
 import type { OutputOptions } from "./output_options.ts";
@@ -19,7 +19,7 @@ export interface ConversationOptions {
 /** The state of a conversation between two inputs. */
 export interface ConversationState {
   readonly options: ConversationOptions;
-  readonly lines: OwnLines;
+  readonly lines: EntryOrigin;
   readonly session: SessionState;
   readonly frames: OutputState;
   /** Frames of messages that are printed once `initialize` is answered. */

@@ -6,7 +6,7 @@ import { type FrameContext, systemFrame } from "./frames/frame_context.ts";
 import type { Task, TaskContext, TaskStep } from "./frames/tasks.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import {
-  listingOf,
+  buildListing,
   PLACEHOLDER,
   type SessionListing,
 } from "../../claude/transcript/session_listing.ts";
@@ -208,7 +208,7 @@ function initFacts(
 ): InitFacts {
   const { state } = step;
   const { options, described } = state;
-  const listing = listingOf(state.kept.notes);
+  const listing = buildListing(state.kept.notes);
   return {
     version,
     sessionId: options.sessionId,

@@ -9,7 +9,7 @@ import type { OutputEffect, OutputState, OutputStep, TurnEnd } from "./output_st
 import { listOf } from "../../chain.ts";
 import { ticketsOf } from "../control/message.ts";
 import { lastMessages } from "../control/taken_prompts.ts";
-import { costOfEntries } from "../../claude/transcript/cost.ts";
+import { readCostOfEntries } from "../../claude/transcript/cost.ts";
 import {
   changeOutput,
   type ConversationEffect,
@@ -176,7 +176,7 @@ export function isComplete({ whole, exit, frames, options }: ConversationState):
   if (isAheadOfSubagent(frames)) return false;
   // All frames came with the last turn, but for those that mirror the transcript.
   if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
-  return frames.kept.cost !== undefined || costOfEntries(listOf(frames.ownLines)) !== undefined;
+  return frames.kept.cost !== undefined || readCostOfEntries(listOf(frames.ownLines)) !== undefined;
 }
 
 /** Emits, once, that only the child's exit is outstanding. */

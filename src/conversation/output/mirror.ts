@@ -3,7 +3,7 @@ import type { MirroredLine, OutputState, OutputStep } from "./output_state.ts";
 import { lineOf } from "../../claude/transcript/entry.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { TranscriptMirrorFrame } from "../../claude/wire/frame.ts";
-import { type GivenIds, withGivenIds } from "../../claude/transcript/moved_lines.ts";
+import { type GivenIds, replaceIds } from "../../claude/transcript/moved_lines.ts";
 import { lineId } from "../../claude/transcript/entry_order.ts";
 
 /** Records a line that is to be mirrored, if the caller wants `transcript_mirror` frames. */
@@ -91,7 +91,7 @@ export function emitWithMirror(
 }
 
 function writtenLine(line: MirroredLine, ids: GivenIds): JsonObject {
-  if ("entry" in line) return withGivenIds(lineOf(line.entry), ids);
+  if ("entry" in line) return replaceIds(lineOf(line.entry), ids);
   const { type: _, ...note } = line.note;
   return { type: "agent_metadata", ...note };
 }

@@ -1,7 +1,7 @@
 import type { ProfileFacts } from "../../claude/versions/profile_index.ts";
 import type { Cost, Spent } from "../../claude/transcript/cost.ts";
 import type { JsonObject } from "../../json_object.ts";
-import type { Homes } from "../../claude/transcript/moved_lines.ts";
+import type { ConfigFolders } from "../../claude/transcript/moved_lines.ts";
 import type { FastModeAsked } from "./frames/init_frame.ts";
 import type { SubagentStats } from "./result/turn_totals.ts";
 
@@ -60,7 +60,7 @@ export interface OutputOptions {
   /** Whether the text of subagents is printed for whose end the turn waits. */
   readonly subagentText?: true;
   /** The folder that the child writes to, and the folder where its files go; absent where they stay. */
-  readonly homes?: Homes;
+  readonly homes?: ConfigFolders;
   /** How fast mode was asked for. */
   readonly fastMode?: FastModeAsked;
   /** The title that the session is to have; absent for the one that it has. */

@@ -2,8 +2,8 @@ import { chained } from "../../chain.ts";
 import type { Input } from "../control/input.ts";
 import { type LateTerms, limitsOf } from "../control/session_options.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
-import { atHome } from "../../claude/transcript/moved_lines.ts";
-import { summedSpent } from "../../claude/transcript/cost.ts";
+import { replaceConfigFolder } from "../../claude/transcript/moved_lines.ts";
+import { addSpent } from "../../claude/transcript/cost.ts";
 import { emitWaitingTurns, isAheadOfSubagent, SUBAGENT_DELAY } from "./lines/waiting_turns.ts";
 import { earlyAnswer } from "./lines/line_order.ts";
 import {
@@ -17,9 +17,9 @@ import type { OutputEffect, OutputState, OutputStep } from "./output_state.ts";
 import { noLines } from "./lines/kept_lines.ts";
 import { isJsonObject } from "../../json_object.ts";
 import {
-  asOutputLine,
-  outputCallsIn,
-  renamedBlock,
+  readOutputCalls,
+  renameOutputTool,
+  toBuiltInOutput,
 } from "../../claude/transcript/structured_output_tool.ts";
 import { emitCompactionStart, isMissingLines, recordCompactionHook } from "./lines/compaction.ts";
 import { emitLinesAfterCompaction, emitReadLines } from "./lines/emit_lines.ts";
@@ -188,7 +188,7 @@ function receiveCost(step: OutputStep, input: InputOf<"cost">): void {
   const { before } = options;
   const isOurs = before !== undefined && input.totalUsd < before.totalUsd;
   const { paid = isOurs ? before : NOTHING_PAID } = step.state;
-  const cost = summedSpent(input, paid);
+  const cost = addSpent(input, paid);
   const { ranAt = options.startedAt + input.at } = input;
   const { maxBudgetUsd } = reporting;
   const isOverspent = maxBudgetUsd !== undefined && cost.totalUsd >= maxBudgetUsd;
@@ -340,7 +340,7 @@ function applyTerms(step: OutputStep, terms: LateTerms): void {
 
 /** Returns a line of the run's own folder as it will be in the user's home, if it goes there. */
 function asAtHome<Line>({ options: { homes } }: OutputState, line: Line): Line {
-  return homes === undefined ? line : atHome(line, homes);
+  return homes === undefined ? line : replaceConfigFolder(line, homes);
 }
 
 /** Records a line that a forked session has from the session that it comes from: only the mirror has it. */
@@ -388,15 +388,15 @@ function withOwnOutputTool(step: OutputStep, input: Input): Input {
   const { outputCalls } = step.state;
   if (outputCalls === undefined) return input;
   if (input.type === "transcript") {
-    const made = outputCallsIn(input.entry);
+    const made = readOutputCalls(input.entry);
     const calls = made.length === 0 ? outputCalls : new Set([...outputCalls, ...made]);
     if (calls !== outputCalls) step.update({ outputCalls: calls });
-    return { ...input, entry: asOutputLine(input.entry, calls) };
+    return { ...input, entry: toBuiltInOutput(input.entry, calls) };
   }
   if (input.type === "stream") {
     const { part } = input;
     if (part.kind !== "event" || !isJsonObject(part.event["content_block"])) return input;
-    const block = renamedBlock(part.event["content_block"]);
+    const block = renameOutputTool(part.event["content_block"]);
     return { ...input, part: { ...part, event: { ...part.event, content_block: block } } };
   }
   return input;

@@ -4,7 +4,7 @@ import { nameOf, parentOf } from "../../paths.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../claude/transcript/entry.ts";
 import { asText, type JsonObject } from "../../json_object.ts";
-import { lineId, straightened } from "../../claude/transcript/entry_order.ts";
+import { lineId, sortTranscript } from "../../claude/transcript/entry_order.ts";
 import { projectSlug } from "../../claude/transcript/session_files.ts";
 import { escapeJson } from "./helper_protocol.ts";
 
@@ -217,7 +217,7 @@ export function copyTranscript(
     return notes;
   }
   const read = readText(path);
-  const text = straightened(read) ?? (notes || last !== undefined ? read : undefined);
+  const text = sortTranscript(read) ?? (notes || last !== undefined ? read : undefined);
   if (text === undefined) return false;
   const folder = `${configDir}${parentOf(path).slice(from.length)}`;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -7,11 +7,11 @@ import {
   type ContentBlock,
   type Entry,
   isPrompt,
-  isResumption,
+  isResumptionFiller,
   readEntry,
 } from "../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../json_object.ts";
-import { parentsFirst } from "../../claude/transcript/entry_order.ts";
+import { sortParentsFirst } from "../../claude/transcript/entry_order.ts";
 import { readCallerLine } from "../../claude/wire/caller_line.ts";
 import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 import { definedFields } from "../../defined_fields.ts";
@@ -121,7 +121,7 @@ export function conversationSteps(children: readonly RecordedTurns[]): readonly 
   const earlier = children[0]?.earlier ?? [];
   const turns = children.flatMap((child) => child.turns);
   return numberTurns([
-    ...parentsFirst(earlier).flatMap(contentsOf),
+    ...sortParentsFirst(earlier).flatMap(contentsOf),
     ...turns.flatMap((turn) =>
       turn.entries.length > 0 ? turn.entries.flatMap(contentsOf) : localCommandSteps(turn)
     ),
@@ -198,7 +198,7 @@ function localCommandSteps({ prompts, result }: RecordedTurn): readonly StepBody
 
 function contentsOf(entry: Entry): readonly StepBody[] {
   // Claude Code adds it before a prompt, in one version only.
-  if (isResumption(entry)) return [];
+  if (isResumptionFiller(entry)) return [];
   switch (entry.type) {
     case "user": {
       const { meaning, message: { content } } = entry;

@@ -6,7 +6,7 @@ import type { Message } from "../../conversation/control/message.ts";
 import type { SubagentLine } from "../../conversation/control/input.ts";
 import { type Entry, isPrompt, type UserEntry } from "../../claude/transcript/entry.ts";
 import { asText } from "../../json_object.ts";
-import { lineId, parentsFirst } from "../../claude/transcript/entry_order.ts";
+import { lineId, sortParentsFirst } from "../../claude/transcript/entry_order.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 
 export interface RecordedTurn {
@@ -99,7 +99,7 @@ function entriesOf(
   const prompts = turns.flatMap(({ prompts }, turn) => prompts.map(({ text }) => ({ text, turn })));
   const entries = new Map<number, Entry[]>();
   let turn = 0;
-  for (const entry of parentsFirst(arrivals.map(({ entry }) => entry))) {
+  for (const entry of sortParentsFirst(arrivals.map(({ entry }) => entry))) {
     if (isPrompt(entry)) {
       const at = prompts.findIndex(({ text }) => text === userText(entry));
       const [own] = at === -1 ? [] : prompts.splice(at, 1);

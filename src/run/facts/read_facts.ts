@@ -20,7 +20,7 @@ import type { PassedCredential } from "../../sandbox/child/passed_credentials.ts
 import { hasScheduledTasks } from "../../sandbox/child/child_environment.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { absolutePath, parentOf, wholePath } from "../../paths.ts";
-import { writableFolders } from "../../sandbox/folder/tool_access.ts";
+import { findWritableFolders } from "../../sandbox/folder/tool_access.ts";
 import { requireSystem } from "../../sandbox/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { tracesSpans } from "../plan/api_variables.ts";
@@ -170,7 +170,11 @@ function folderFacts(
     projectRoot,
     root,
     folders: [cwd, root, ...addedDirs],
-    writable: writableFolders([cwd, ...addedDirs], { settings, projectRoot, home: env["HOME"] }),
+    writable: findWritableFolders([cwd, ...addedDirs], {
+      settings,
+      projectRoot,
+      home: env["HOME"],
+    }),
     scheduledTasks: !isAlone && hasScheduledTasks([cwd, root]),
     instructions: instructionFiles(cwd, places),
   };

@@ -4,9 +4,9 @@ import { cutTranscript } from "../../claude/transcript/cut_transcript.ts";
 import { isSessionId, projectSlug } from "../../claude/transcript/session_files.ts";
 import {
   isSameTitle,
+  readSessionKind,
+  readSessionTitle,
   type SessionKind,
-  sessionKind,
-  sessionTitle,
 } from "../../claude/transcript/session_description.ts";
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 import { definedFields } from "../../defined_fields.ts";
@@ -70,7 +70,7 @@ function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
   const working = backgroundSessions(configDir);
   for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
     if (working.has(id)) continue;
-    const kind = readSessionKind(`${configDir}/projects/${path}`);
+    const kind = readKindOfFile(`${configDir}/projects/${path}`);
     if (kind === "conversation") return id;
     if (kind === "aside") continue;
     if (size === 0) return undefined;
@@ -79,9 +79,9 @@ function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
   return undefined;
 }
 
-function readSessionKind(path: string): SessionKind {
+function readKindOfFile(path: string): SessionKind {
   try {
-    return sessionKind(readLines(path));
+    return readSessionKind(readLines(path));
   } catch (error) {
     if (isUnreadable(error)) return "wordless";
     throw error;
@@ -93,8 +93,8 @@ function sessionsTitled(name: string, { configDir, cwd }: SessionPlaces): readon
     const file = `${configDir}/projects/${path}`;
     const head = linesIn(file, { most: TITLED_BYTES });
     const tail = size <= TITLED_BYTES ? [] : linesIn(file, { from: size - TITLED_BYTES });
-    const title = sessionTitle([...head, ...tail]);
-    return title !== undefined && isSameTitle(title, name) && sessionKind(head) !== "aside";
+    const title = readSessionTitle([...head, ...tail]);
+    return title !== undefined && isSameTitle(title, name) && readSessionKind(head) !== "aside";
   });
   return [...new Set(found.map(({ id }) => id))];
 }

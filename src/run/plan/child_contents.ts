@@ -1,4 +1,4 @@
-import { isGoalTyped } from "../../claude/transcript/special_entries.ts";
+import { isGoalCommand } from "../../claude/transcript/special_entries.ts";
 import { OUTPUT_SERVER } from "../../claude/transcript/structured_output_tool.ts";
 import { SKILL_TOOL } from "../../conversation/protocol/caller_options.ts";
 import { definedFields } from "../../defined_fields.ts";
@@ -9,7 +9,11 @@ import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { type FolderContents, folderParts } from "../../sandbox/folder/folder_layout.ts";
 import { isBelow } from "../../paths.ts";
-import { exposedRuns, hiddenRuns, reopenedRuns } from "../../sandbox/folder/tool_access.ts";
+import {
+  findExposedRuns,
+  findHiddenRuns,
+  findReopenedRuns,
+} from "../../sandbox/folder/tool_access.ts";
 import { variableOf } from "./api_variables.ts";
 import { asksForPermissions, type PlacedTexts } from "./child_args.ts";
 import { childSettings, serverTerms } from "./child_settings.ts";
@@ -112,13 +116,13 @@ function mayHaveSeveralMessages({ prompt, answerAlone }: RunOrder): boolean {
 
 /** The folders of other runs, by what the child's tools may do with them. */
 function otherRuns({ folder, folders, writable, runs, sandboxLack }: PlanFacts) {
-  const exposed = exposedRuns(runs, { writable, inside: [folder, ...folders] });
-  const hidden = hiddenRuns(runs, { folders });
+  const exposed = findExposedRuns(runs, { writable, inside: [folder, ...folders] });
+  const hidden = findHiddenRuns(runs, { folders });
   // The sandbox can only hide a folder that exists before the child starts.
   const footholds = sandboxLack === undefined
     ? exposed
     : [...new Set([...exposed, ...hidden])].filter((each) => !isBelow(folder, each));
-  return { exposed, hidden, footholds, reopened: reopenedRuns(hidden, { writable }) };
+  return { exposed, hidden, footholds, reopened: findReopenedRuns(hidden, { writable }) };
 }
 
 /** The user's `.claude.json` without the MCP servers that the user has in every project. */
@@ -172,7 +176,7 @@ function blockingHooks(
 
 /** Whether a run may pursue a goal: the prompt sets one, or a resumed session may have one. */
 function mayHaveGoal({ prompt = "" }: RunOrder, { resumed }: RunSession): boolean {
-  return resumed !== undefined || isGoalTyped(prompt);
+  return resumed !== undefined || isGoalCommand(prompt);
 }
 
 /** Makes `claude -p` keep the state of files before edits. The interactive Claude Code always does. */

@@ -1,4 +1,4 @@
-import { inToolNames, toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
+import { encodeToolName, toolPrefix } from "../../claude/transcript/structured_output_tool.ts";
 import { isSdkServer } from "../../claude/wire/control.ts";
 import { isJsonObject, type JsonObject, jsonObjects } from "../../json_object.ts";
 import { contestedVariables } from "../../sandbox/child/child_environment.ts";
@@ -143,7 +143,7 @@ export function serverTerms({ initialized, setServers }: RunOrder): ServerTerms 
     jsonObjects(tools)
       .flatMap(({ name, permission_policy: policy }) =>
         typeof name === "string" && policy !== undefined && policy !== "always_allow"
-          ? [{ rule: `${toolPrefix(server)}${inToolNames(name)}`, policy }]
+          ? [{ rule: `${toolPrefix(server)}${encodeToolName(name)}`, policy }]
           : []
       )
   );

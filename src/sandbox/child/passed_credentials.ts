@@ -79,7 +79,7 @@ async function readSecret(fd: number, variable: string): Promise<string> {
 }
 
 /** An environment in which each variable holds the secret, and not its descriptor: for what has to know all secrets. */
-export function withSecrets(env: Environment): Environment {
+export function replaceDescriptors(env: Environment): Environment {
   if (known.size === 0) return env;
   return { ...env, ...Object.fromEntries([...known].map(([name, { secret }]) => [name, secret])) };
 }
@@ -95,7 +95,7 @@ export function descriptorVariables(credentials: readonly PassedCredential[]): E
 }
 
 /** A pipe for each credential, which a child reads once. */
-export function pipesOf(credentials: readonly PassedCredential[]): readonly Pipe[] {
+export function createCredentialPipes(credentials: readonly PassedCredential[]): readonly Pipe[] {
   return credentials.map(({ secret }) => filledPipe(new TextEncoder().encode(secret)));
 }
 

@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
  * @param options.projectRoot the folder whose settings are the project's: what they open to the Bash sandbox is named from
  * there, all else from the working directory (2.1.330)
  */
-export function writableFolders(
+export function findWritableFolders(
   folders: readonly string[],
   { settings, projectRoot, home }: {
     readonly settings: readonly JsonObject[];
@@ -74,7 +74,7 @@ function stringsIn(value: unknown): readonly string[] {
  * @param options.inside what the run works in: its private folder, its working directory and every added one. In the
  * temp folder of another run, it must not be closed with that
  */
-export function exposedRuns(
+export function findExposedRuns(
   runs: readonly string[],
   { writable, inside }: {
     readonly writable: readonly string[];
@@ -95,7 +95,7 @@ export function exposedRuns(
  * @param options.folders the working directory and every added one: in the temp folder of another run they must not be
  * hidden with that
  */
-export function hiddenRuns(
+export function findHiddenRuns(
   runs: readonly string[],
   { folders }: { readonly folders: readonly string[] },
 ): readonly string[] {
@@ -108,7 +108,7 @@ export function hiddenRuns(
  *
  * @param options.writable real paths of all folders that the run's tools may write to
  */
-export function reopenedRuns(
+export function findReopenedRuns(
   hidden: readonly string[],
   { writable }: { readonly writable: readonly string[] },
 ): readonly string[] {

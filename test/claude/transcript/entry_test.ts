@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import {
-  commandOutput,
-  HALTED,
-  isGoal,
-  isGoalTyped,
-  isOfGoal,
-  pursuesAfter,
-  scheduledWakeup,
-  skillDescription,
+  findSkillDescription,
+  isGoalCommand,
+  isGoalPrompt,
+  isGoalReport,
+  readCommandOutput,
+  readGoalOpen,
+  readScheduledWakeup,
+  STOPPED_BY_HOOK,
 } from "../../../src/claude/transcript/special_entries.ts";
 import {
   isPrompt,
@@ -16,21 +16,21 @@ import {
   parseEntry,
   type UserMeaning,
 } from "../../../src/claude/transcript/entry.ts";
-import { keptEntry, recalledEntry } from "../../../src/claude/transcript/kept_entry.ts";
+import { trimEarlierEntry, trimEntry } from "../../../src/claude/transcript/kept_entry.ts";
 import {
-  listingOf,
+  addToNotes,
+  buildListing,
   NO_NOTES,
   type SessionListing,
   type SessionNotes,
-  withNoted,
 } from "../../../src/claude/transcript/session_listing.ts";
 import {
-  asOutputLine,
   BRIDGED_OUTPUT_TOOL,
-  FEEDBACK,
   OUTPUT_REMINDER,
   OUTPUT_TOOL,
-  outputCallsIn,
+  readOutputCalls,
+  STOP_HOOK_FEEDBACK,
+  toBuiltInOutput,
 } from "../../../src/claude/transcript/structured_output_tool.ts";
 import { parseTaskNotification } from "../../../src/claude/transcript/task_notification.ts";
 import {
@@ -160,18 +160,18 @@ Deno.test("commandOutput() reads what a command has printed", () => {
       [{ ...local(stdout("x")), subtype: "other" }, undefined],
       [prompt(`see ${stdout("x")}`), undefined],
     ] as const
-  ) assertEquals(commandOutput(entryOf(line)), output);
+  ) assertEquals(readCommandOutput(entryOf(line)), output);
 });
 
 Deno.test("an earlier line is recalled without its words", () => {
   const long = "x".repeat(1000);
   const known = { isSidechain: undefined };
-  assertEquals<unknown>(recalledEntry(entryOf(text(long, { uuid: "a", requestId: long }))), {
+  assertEquals<unknown>(trimEarlierEntry(entryOf(text(long, { uuid: "a", requestId: long }))), {
     ...{ type: "assistant", uuid: "a", ...known },
     message: { id: long, model: "m", content: [] },
   });
   const returned = result("t", long, { content: long, is_error: true });
-  assertEquals<unknown>(recalledEntry(entryOf({ ...returned, uuid: "u" })), {
+  assertEquals<unknown>(trimEarlierEntry(entryOf({ ...returned, uuid: "u" })), {
     ...{ type: "user", uuid: "u", ...known, meaning: "tool-result" },
     message: { content: "" },
   });
@@ -183,20 +183,20 @@ Deno.test("an earlier line is recalled without its words", () => {
       { type: "cost-state", totalCostUSD: 1 },
       { type: "system", subtype: "compact_boundary" },
     ]
-  ) assertEquals(recalledEntry(entryOf(line)), entryOf(line));
+  ) assertEquals(trimEarlierEntry(entryOf(line)), entryOf(line));
   const snapshot = { type: "file-history-snapshot", snapshot: {} };
-  assertEquals(recalledEntry(entryOf(snapshot)), undefined);
+  assertEquals(trimEarlierEntry(entryOf(snapshot)), undefined);
 });
 
 Deno.test("a printed line is kept without inputs and outputs", () => {
   const kept = (line: Line) => {
     const entry = entryOf(line);
     assert(entry.type !== "other");
-    return lineOf(keptEntry(entry));
+    return lineOf(trimEntry(entry));
   };
   const listings = "agent_listing_delta command_permissions deferred_tools_delta environment " +
     "goal_status model queued_command skill_listing";
-  for (const type of [...listings.split(" "), HALTED]) {
+  for (const type of [...listings.split(" "), STOPPED_BY_HOOK]) {
     assertEquals<unknown>(kept(attached(type, { more: 1 })), attached(type, { more: 1 }));
   }
   assertEquals<unknown>(kept(attached("other", { more: 1 })), attached("other"));
@@ -281,8 +281,8 @@ Deno.test("a call's outcome says when the model is woken", () => {
       [{ isMeta: true, wakeupSource: "schedule_wakeup" }, undefined],
       [{}, undefined],
     ] as const
-  ) assertEquals(scheduledWakeup(entryOf(prompt("x", line))), expected);
-  assertEquals(scheduledWakeup(entryOf(text("x"))), undefined);
+  ) assertEquals(readScheduledWakeup(entryOf(prompt("x", line))), expected);
+  assertEquals(readScheduledWakeup(entryOf(text("x"))), undefined);
 });
 
 Deno.test("a goal is known by its command and its lines", () => {
@@ -291,14 +291,18 @@ Deno.test("a goal is known by its command and its lines", () => {
       "/goals x",
       false,
     ], ["x /goal y", false]] as const
-  ) assertEquals(isGoalTyped(typed), expected, typed);
+  ) assertEquals(isGoalCommand(typed), expected, typed);
   const user = (content: unknown, more: Line = {}) => {
     const entry = entryOf(prompt(content, more));
     assert(entry.type === "user");
     return entry;
   };
   const goal = user("<command-name>/goal</command-name>");
-  assertEquals([isGoal(goal), isGoal(user("/goal x")), isGoal(undefined)], [true, false, false]);
+  assertEquals([isGoalPrompt(goal), isGoalPrompt(user("/goal x")), isGoalPrompt(undefined)], [
+    true,
+    false,
+    false,
+  ]);
   const directive = "A session-scoped Stop hook is now active with condition: x";
   for (
     const [entry, expected] of [
@@ -308,10 +312,10 @@ Deno.test("a goal is known by its command and its lines", () => {
       [user("Go on", { isMeta: true }), false],
       [user([{ type: "text", text: directive }], { isMeta: true }), false],
     ] as const
-  ) assertEquals([isOfGoal(entry, goal), isOfGoal(entry, user("x"))], [expected, false]);
-  const status = (met: unknown) => pursuesAfter(entryOf(attached("goal_status", { met })));
+  ) assertEquals([isGoalReport(entry, goal), isGoalReport(entry, user("x"))], [expected, false]);
+  const status = (met: unknown) => readGoalOpen(entryOf(attached("goal_status", { met })));
   assertEquals([status(false), status(true)], [true, false]);
-  assertEquals(pursuesAfter(entryOf(attached("other", { met: false }))), undefined);
+  assertEquals(readGoalOpen(entryOf(attached("other", { met: false }))), undefined);
 });
 
 Deno.test("skillDescription() reads the last listing of a skill", () => {
@@ -326,17 +330,17 @@ Deno.test("skillDescription() reads the last listing of a skill", () => {
       ["c", "Three"],
       ["b", ""],
     ] as const
-  ) assertEquals(skillDescription(listed, name), description);
+  ) assertEquals(findSkillDescription(listed, name), description);
   const others = [listing(1, ["a"]), listing("- a: Bad", "a"), entryOf(attached("other"))];
-  assertEquals(skillDescription([...listed, ...others], "a"), "One\nand more");
-  assertEquals(skillDescription([...listed, listing("- a: New", ["a"])], "a"), "New");
+  assertEquals(findSkillDescription([...listed, ...others], "a"), "One\nand more");
+  assertEquals(findSkillDescription([...listed, listing("- a: New", ["a"])], "a"), "New");
 });
 
 Deno.test("a structured answer's lines are those of claude -p", () => {
   const given = entryOf(call("t", BRIDGED_OUTPUT_TOOL, { n: 1 }));
-  assertEquals([outputCallsIn(given), outputCallsIn(entryOf(call("u")))], [["t"], []]);
+  assertEquals([readOutputCalls(given), readOutputCalls(entryOf(call("u")))], [["t"], []]);
   const calls = new Set(["t"]);
-  const as = (line: Line) => lineOf(asOutputLine(entryOf(line), calls));
+  const as = (line: Line) => lineOf(toBuiltInOutput(entryOf(line), calls));
   assertEquals(as(call("t", BRIDGED_OUTPUT_TOOL, { n: 1 })), call("t", OUTPUT_TOOL, { n: 1 }));
   const announced = (name: string) =>
     answer([text("So:"), call("t", name)].flatMap(({ message }) => message.content));
@@ -351,7 +355,7 @@ Deno.test("a structured answer's lines are those of claude -p", () => {
     { ...result("t", "Structured", { content: "Structured" }), permissionDecision: decision },
   );
   const remind = (content: unknown) => prompt(content, { isMeta: true });
-  const feedback = `${FEEDBACK}${OUTPUT_REMINDER}`;
+  const feedback = `${STOP_HOOK_FEEDBACK}${OUTPUT_REMINDER}`;
   assertEquals(as(remind(feedback)), remind(OUTPUT_REMINDER));
   assertEquals(as(remind([{ type: "text", text: feedback }])), remind(OUTPUT_REMINDER));
   for (
@@ -369,13 +373,13 @@ Deno.test("a structured answer's lines are those of claude -p", () => {
 /** What lines say of a session, the first of which an earlier run has written. */
 function noted(lines: readonly Line[], earlier = 0): SessionNotes {
   return lines.map(entryOf).reduce(
-    (notes, entry, place) => withNoted(notes, entry, { earlier: place < earlier }),
+    (notes, entry, place) => addToNotes(notes, entry, { earlier: place < earlier }),
     NO_NOTES,
   );
 }
 
 function listed(lines: readonly Line[], earlier = 0): SessionListing {
-  return listingOf(noted(lines, earlier));
+  return buildListing(noted(lines, earlier));
 }
 
 Deno.test("listingOf() reads what a session is offered", () => {

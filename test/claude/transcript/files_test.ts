@@ -1,19 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { atHome } from "../../../src/claude/transcript/moved_lines.ts";
+import { replaceConfigFolder } from "../../../src/claude/transcript/moved_lines.ts";
 import {
   type CutTranscript,
   cutTranscript,
-  strangerToTurn,
+  findForeignLine,
 } from "../../../src/claude/transcript/cut_transcript.ts";
 import { createLineSplitter } from "../../../src/claude/transcript/line_splitter.ts";
 import { projectSlug } from "../../../src/claude/transcript/session_files.ts";
 import {
   isSameTitle,
-  sessionKind,
-  sessionTitle,
+  readSessionKind,
+  readSessionTitle,
 } from "../../../src/claude/transcript/session_description.ts";
-import { straightened } from "../../../src/claude/transcript/entry_order.ts";
+import { sortTranscript } from "../../../src/claude/transcript/entry_order.ts";
 import { readRecording } from "./recording.ts";
 
 const HOMES = { child: "/tmp/run/.claude", user: "/home/$&/.claude" };
@@ -24,12 +24,12 @@ Deno.test("atHome() names the child's files as they will be named", () => {
     toolUseResult: { persistedOutputPath: `${home}/projects/p/x.txt`, size: 9, none: null },
     message: { content: [{ type: "tool_result", content: `to: ${home}/projects/p/x.txt\n\n1` }] },
   });
-  assertEquals(atHome(line(HOMES.child), HOMES), line(HOMES.user));
+  assertEquals(replaceConfigFolder(line(HOMES.child), HOMES), line(HOMES.user));
   const other = {
     cwd: "/tmp/run/.claude/settings.json",
     list: ["/tmp/run/.claudes/projects/", 1, null, { is: true }],
   };
-  assert(atHome(other, HOMES) === other);
+  assert(replaceConfigFolder(other, HOMES) === other);
 });
 
 Deno.test("lines are cut alike at every split of the bytes", () => {
@@ -110,18 +110,18 @@ Deno.test("sessionKind() tells conversations from other sessions", () => {
       ["background", { type: "user", sessionKind: "bg" }],
       ["wordless", { type: "custom-title", customTitle: "t" }],
     ] as const
-  ) assertEquals(sessionKind(json(...lines)), kind);
-  assertEquals(sessionKind(["", "not json", "[]"]), "wordless");
+  ) assertEquals(readSessionKind(json(...lines)), kind);
+  assertEquals(readSessionKind(["", "not json", "[]"]), "wordless");
 });
 
 Deno.test("sessionTitle() prefers the last given title", () => {
   const given = (customTitle: unknown) => ({ type: "custom-title", customTitle });
   const invented = (aiTitle: unknown) => ({ type: "ai-title", aiTitle });
-  assertEquals(sessionTitle(json(given("old"), given("new"), invented("ai"))), "new");
-  assertEquals(sessionTitle(json(invented("one"), invented("two"))), "two");
+  assertEquals(readSessionTitle(json(given("old"), given("new"), invented("ai"))), "new");
+  assertEquals(readSessionTitle(json(invented("one"), invented("two"))), "two");
   const others = json({ type: "user", customTitle: "no" }, given(1));
-  assertEquals(sessionTitle([...others, "", "half"]), undefined);
-  assertEquals(sessionTitle([...json(given("whole")), '{"type":"custom-title","cus']), "whole");
+  assertEquals(readSessionTitle([...others, "", "half"]), undefined);
+  assertEquals(readSessionTitle([...json(given("whole")), '{"type":"custom-title","cus']), "whole");
   assertEquals([isSameTitle(" My Title", "my title "), isSameTitle("my", "my title")], [
     ...[true, false],
   ]);
@@ -247,10 +247,10 @@ Deno.test("strangerToTurn() finds lines that are not the turn's", () => {
     prompt("n", "a", { isMeta: true, promptSource: "x" }),
     prompt("t", "a", { origin: { kind: "task-notification" } }),
   ];
-  for (const line of own) assertEquals(strangerToTurn([prompt("p", null), line], "p"), undefined);
+  for (const line of own) assertEquals(findForeignLine([prompt("p", null), line], "p"), undefined);
   for (const line of strange) {
     const named = `the ${line["type"]} line ${line["uuid"]} is among it`;
-    assertEquals(strangerToTurn([prompt("p", null), line], "p"), named);
+    assertEquals(findForeignLine([prompt("p", null), line], "p"), named);
   }
 });
 
@@ -259,7 +259,7 @@ Deno.test("strangerToTurn() wants a person's prompt first", () => {
   const noted = (subtype: string) => ({ type: "system", subtype, uuid: subtype });
   const ends = [noted("stop_hook_summary"), noted("turn_duration")];
   const own = [[], [snapshot], [snapshot, prompt("p", "s")], [...ends, prompt("p", "s")]];
-  for (const lines of own) assertEquals(strangerToTurn(lines, "p"), undefined);
+  for (const lines of own) assertEquals(findForeignLine(lines, "p"), undefined);
   const first = "the first of it is the";
   for (
     const [lines, turn, reason] of [
@@ -270,17 +270,17 @@ Deno.test("strangerToTurn() wants a person's prompt first", () => {
         [[prompt("p", "s", more)], "p", "the user line p is no prompt of the user's"] as const
       ),
     ] as const
-  ) assertEquals(strangerToTurn(lines, turn), reason);
+  ) assertEquals(findForeignLine(lines, turn), reason);
 });
 
 Deno.test("straightened() puts lines after their parents", () => {
   const lines = [prompt("p", null), answer("a", "p"), answer("b", "a")];
   const [first = {}, second = {}, third = {}] = lines;
-  assertEquals(straightened(textOf(lines)), undefined, "they are in order");
+  assertEquals(sortTranscript(textOf(lines)), undefined, "they are in order");
   for (const late of [[second, third, first], [third, second, first], [third, first, second]]) {
-    assertEquals(straightened(textOf(late)), textOf(lines));
+    assertEquals(sortTranscript(textOf(late)), textOf(lines));
   }
   const circle = [answer("x", "y"), answer("y", "x")];
-  assertEquals(straightened(textOf(circle)), textOf(circle));
-  assertEquals(straightened(""), undefined);
+  assertEquals(sortTranscript(textOf(circle)), textOf(circle));
+  assertEquals(sortTranscript(""), undefined);
 });

@@ -1,25 +1,25 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import type { Entry } from "../../../src/claude/transcript/entry.ts";
-import { HALTED } from "../../../src/claude/transcript/special_entries.ts";
+import { STOPPED_BY_HOOK } from "../../../src/claude/transcript/special_entries.ts";
 import {
-  FEEDBACK,
   OUTPUT_REMINDER,
+  STOP_HOOK_FEEDBACK,
 } from "../../../src/claude/transcript/structured_output_tool.ts";
 import {
-  costOfClaudeJson,
-  costOfEntries,
-  costOfStatusLine,
-  summedSpent,
-  summedUsage,
+  addSpent,
+  readCostOfClaudeJson,
+  readCostOfEntries,
+  readCostOfStatusLine,
+  sumUsage,
 } from "../../../src/claude/transcript/cost.ts";
 import {
-  denialWords,
-  isDenialWords,
-  permissionDenialsOf,
-  refusalIn,
+  collectPermissionDenials,
+  denialText,
+  isDenialText,
+  readRefusal,
 } from "../../../src/claude/transcript/permission_denials.ts";
-import { type Turn, turnsOf } from "../../../src/claude/transcript/turn.ts";
+import { splitTurns, type Turn } from "../../../src/claude/transcript/turn.ts";
 import {
   answer,
   attached,
@@ -32,8 +32,8 @@ import {
 } from "../../conversation/output/lines.ts";
 import { OLD_TRANSCRIPTS, readRecording, readTranscript, recordingNames } from "./recording.ts";
 
-const turnsIn = (...lines: readonly Line[]) => turnsOf(lines.map(entryOf));
-const recorded = (name: string) => turnsOf(readTranscript(name).entries);
+const turnsIn = (...lines: readonly Line[]) => splitTurns(lines.map(entryOf));
+const recorded = (name: string) => splitTurns(readTranscript(name).entries);
 
 /** What of a turn does not depend on the order of the lines. */
 function essence(turn: Turn): object {
@@ -49,12 +49,12 @@ Deno.test("a turn is the same wherever the file begins", () => {
   const names = [...OLD_TRANSCRIPTS, ...recordingNames()];
   for (const name of names.filter((name) => !/\/(subagent|background)$/.test(name))) {
     const { entries } = readTranscript(name);
-    const expected = turnsOf(entries).map(essence);
+    const expected = splitTurns(entries).map(essence);
     assertEquals(expected.length, 1);
     const step = Math.ceil(entries.length / 8);
     for (let cut = 1; cut < entries.length; cut += step) {
       const rotated = [...entries.slice(cut), ...entries.slice(0, cut)];
-      assertEquals(turnsOf(rotated).map(essence), expected, `${name} at ${cut}`);
+      assertEquals(splitTurns(rotated).map(essence), expected, `${name} at ${cut}`);
     }
   }
 });
@@ -135,12 +135,12 @@ Deno.test("lines of earlier runs are no turn", () => {
         : entry
     );
     const known = new Set(ids);
-    const expected = turnsOf(run).map(essence);
-    assertEquals(turnsOf([...before, ...run], { known }).map(essence), expected);
+    const expected = splitTurns(run).map(essence);
+    assertEquals(splitTurns([...before, ...run], { known }).map(essence), expected);
     // A fork writes the older lines again, somewhere in between.
     const forked = [...run.slice(0, 5), ...before, ...run.slice(5)];
-    assertEquals(turnsOf(forked, { known }).map(essence), expected);
-    assertEquals(turnsOf([...before, ...run]).length, 2);
+    assertEquals(splitTurns(forked, { known }).map(essence), expected);
+    assertEquals(splitTurns([...before, ...run]).length, 2);
   }
 });
 
@@ -217,14 +217,19 @@ Deno.test("a line after a compaction belongs to its prompt", () => {
 Deno.test("what a Stop hook wants in vain is no answer", () => {
   for (
     const [content, expected] of [
-      [`${FEEDBACK}More`, ""],
-      [[{ type: "text", text: `${FEEDBACK}More` }], ""],
+      [`${STOP_HOOK_FEEDBACK}More`, ""],
+      [[{ type: "text", text: `${STOP_HOOK_FEEDBACK}More` }], ""],
       [OUTPUT_REMINDER, ""],
       ["Go on", "x"],
     ] as const
   ) {
     const remark = prompt(content, { uuid: "r", isMeta: true });
-    const [turn] = turnsIn(prompt(), text("x"), attached(HALTED, { hookEvent: "Stop" }), remark);
+    const [turn] = turnsIn(
+      prompt(),
+      text("x"),
+      attached(STOPPED_BY_HOOK, { hookEvent: "Stop" }),
+      remark,
+    );
     assertEquals([turn?.text, turn?.halted], [expected, "stop"]);
   }
 });
@@ -262,32 +267,32 @@ Deno.test("turnsOf() accepts lines of any content", () => {
 
 Deno.test("costOfClaudeJson() finds the session in any project", () => {
   const { run, entries } = readRecording("2.1.330/bash");
-  const cost = costOfClaudeJson(run.claudeJson, turnsOf(entries)[0]?.sessionId ?? "");
+  const cost = readCostOfClaudeJson(run.claudeJson, splitTurns(entries)[0]?.sessionId ?? "");
   assertEquals(cost?.totalUsd, JSON.parse(run.print.json).total_cost_usd);
   assert((cost?.apiDurationMs ?? 0) > 0);
-  assertEquals(costOfClaudeJson(run.claudeJson, "another session"), undefined);
+  assertEquals(readCostOfClaudeJson(run.claudeJson, "another session"), undefined);
   for (const value of [null, 1, "x", [], {}, { lastCost: 1 }]) {
     const project = { lastSessionId: "s", lastCost: value, lastAPIDuration: 1 };
     for (const json of [value, { projects: value }, { projects: { p: value } }]) {
-      assertEquals(costOfClaudeJson(json, "s"), undefined);
+      assertEquals(readCostOfClaudeJson(json, "s"), undefined);
     }
     if (value === 1) continue;
-    assertEquals(costOfClaudeJson({ projects: { p: project } }, "s"), undefined);
+    assertEquals(readCostOfClaudeJson({ projects: { p: project } }, "s"), undefined);
   }
 });
 
 Deno.test("costOfEntries() reads the last cost-state line", () => {
   const { run, entries } = readRecording("2.1.330/parallel");
-  const last = costOfClaudeJson(run.claudeJson, turnsOf(entries)[0]?.sessionId ?? "");
-  const state = costOfEntries(entries);
+  const last = readCostOfClaudeJson(run.claudeJson, splitTurns(entries)[0]?.sessionId ?? "");
+  const state = readCostOfEntries(entries);
   assertEquals([state?.totalUsd, state?.apiDurationMs], [last?.totalUsd, last?.apiDurationMs]);
   assertEquals(state?.hasUnknownPrice, false);
   assertEquals(state?.modelUsage["claude-opus-5-5"]?.cacheCreationEphemeral5mInputTokens, 70);
-  assertEquals(costOfEntries(readTranscript("2.1.197/background").entries), undefined);
+  assertEquals(readCostOfEntries(readTranscript("2.1.197/background").entries), undefined);
   const lines = [1, 2].map((totalCostUSD) =>
     entryOf({ type: "cost-state", totalCostUSD, totalAPIDuration: 3 })
   );
-  assertEquals(costOfEntries([...lines, entryOf({ type: "mode" })])?.totalUsd, 2);
+  assertEquals(readCostOfEntries([...lines, entryOf({ type: "mode" })])?.totalUsd, 2);
 });
 
 Deno.test("costOfStatusLine() reads what the child has spent", () => {
@@ -307,7 +312,7 @@ Deno.test("costOfStatusLine() reads what the child has spent", () => {
       [{ cost: 1 }, undefined],
       [{}, undefined],
     ] as const
-  ) assertEquals<unknown>(costOfStatusLine(payload), expected);
+  ) assertEquals<unknown>(readCostOfStatusLine(payload), expected);
 });
 
 Deno.test("summedSpent() adds what two children have spent", () => {
@@ -320,21 +325,21 @@ Deno.test("summedSpent() adds what two children have spent", () => {
     ...lines && { lines },
   });
   const one = { added: 1, removed: 2 };
-  assertEquals(summedSpent(spent(1), spent(2)), { totalUsd: 3, apiDurationMs: 10 });
-  assertEquals(summedSpent(spent(1, one), spent(2)).lines, one);
-  assertEquals(summedSpent(spent(1), spent(2, one)).lines, one);
-  assertEquals(summedSpent(spent(1, one), spent(2, one)).lines, { added: 2, removed: 4 });
+  assertEquals(addSpent(spent(1), spent(2)), { totalUsd: 3, apiDurationMs: 10 });
+  assertEquals(addSpent(spent(1, one), spent(2)).lines, one);
+  assertEquals(addSpent(spent(1), spent(2, one)).lines, one);
+  assertEquals(addSpent(spent(1, one), spent(2, one)).lines, { added: 2, removed: 4 });
 });
 
 Deno.test("summedUsage() adds counts and keeps the last of all else", () => {
   const one = { input_tokens: 1, cache: { short: 2 }, service_tier: "a", speed: "s", list: [1] };
   const other = { input_tokens: 4, cache: { short: 5, long: 6 }, service_tier: "b", speed: null };
-  assertEquals(summedUsage([{ ...one, unknown: 3 }, { ...other, list: [] }]), {
+  assertEquals(sumUsage([{ ...one, unknown: 3 }, { ...other, list: [] }]), {
     ...{ input_tokens: 5, cache: { short: 7, long: 6 }, service_tier: "b", speed: "s" },
     ...{ list: [], unknown: 3 },
   });
-  assertEquals(summedUsage([one]), one);
-  assertEquals(summedUsage([{ a: null }]), { a: null });
+  assertEquals(sumUsage([one]), one);
+  assertEquals(sumUsage([{ a: null }]), { a: null });
 });
 
 const rejected = (name: string, input: unknown, more: Line = {}) =>
@@ -361,7 +366,7 @@ Deno.test("denied calls are known by their marks", () => {
   ) {
     const [turn] = recorded(`2.1.330/${name}`);
     assert(turn !== undefined);
-    assertEquals<unknown>(permissionDenialsOf(turn).map(({ tool_name }) => tool_name), denied);
+    assertEquals<unknown>(collectPermissionDenials(turn).map(({ tool_name }) => tool_name), denied);
   }
 });
 
@@ -378,10 +383,10 @@ Deno.test("a decision of the caller's outweighs the transcript", () => {
     const turn = rejected("Bash", {});
     assert(turn !== undefined);
     const decisions = new Map(decision === undefined ? [] : [["t", decision]]);
-    assertEquals(permissionDenialsOf(turn, decisions).length, count, decision);
+    assertEquals(collectPermissionDenials(turn, decisions).length, count, decision);
   }
   const accepted = rejected("Bash", {}, { permissionDecision: { decision: "accept" } });
-  assertEquals(accepted && permissionDenialsOf(accepted), []);
+  assertEquals(accepted && collectPermissionDenials(accepted), []);
 });
 
 Deno.test("a denied file has its whole path", () => {
@@ -400,7 +405,7 @@ Deno.test("a denied file has its whole path", () => {
   ) {
     const turn = rejected(tool, { file_path: path, content: "x" });
     assert(turn !== undefined);
-    assertEquals(permissionDenialsOf(turn).map(({ tool_input }) => tool_input), [
+    assertEquals(collectPermissionDenials(turn).map(({ tool_input }) => tool_input), [
       { file_path: whole, content: "x" },
     ]);
   }
@@ -422,7 +427,7 @@ Deno.test("refusalIn() reads a reason from the words", () => {
   ) {
     const entry = entryOf({ ...prompt([]), toolDenialKind });
     assert(entry.type === "user");
-    assertEquals(refusalIn(entry, words), expected);
+    assertEquals(readRefusal(entry, words), expected);
   }
 });
 
@@ -453,10 +458,10 @@ Deno.test("denialWords() asks for a permission as claude -p does", () => {
     ] as const
   ) {
     const facts = { tool, input, cwd: "/p" };
-    assertEquals(denialWords(facts), said);
-    const unattended = denialWords(facts, { unattended: true });
+    assertEquals(denialText(facts), said);
+    const unattended = denialText(facts, { unattended: true });
     assert(unattended.endsWith(` What required approval: ${said}`));
-    assert(isDenialWords(said) && isDenialWords(unattended));
+    assert(isDenialText(said) && isDenialText(unattended));
   }
   for (
     const text of [
@@ -466,5 +471,5 @@ Deno.test("denialWords() asks for a permission as claude -p does", () => {
       "Execute skill: s\nfailed",
       "A hook says: Claude requested permissions to use X, but you haven't granted it yet.",
     ]
-  ) assert(!isDenialWords(text));
+  ) assert(!isDenialText(text));
 });

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { withTold, withUntold } from "../../../src/conversation/protocol/questions/told_calls.ts";
 import { denial, OVERSPENT, STOP } from "../../../src/conversation/control/hook_answers.ts";
 import type { SessionState } from "../../../src/conversation/control/session_state.ts";
-import { denialWords } from "../../../src/claude/transcript/permission_denials.ts";
+import { denialText } from "../../../src/claude/transcript/permission_denials.ts";
 import { answer, called, COMPLETED, INTERRUPTED, PROMPT, returned, userLine } from "./lines.ts";
 import { caller, CLOSED, fromServer, message, settledMessage } from "./caller_inputs.ts";
 import {
@@ -145,7 +145,7 @@ Deno.test("permissions are refused before, during and after an interrupt", () =>
 Deno.test("unattended session refuses permissions in its own words", () => {
   const payload = { tool_name: 1, tool_input: "x" };
   const session = run({ unattended: true }, BUSY, hook("PermissionRequest", payload, "7"));
-  const words = denialWords({ tool: "a tool", input: {}, cwd: "/" }, { unattended: true });
+  const words = denialText({ tool: "a tool", input: {}, cwd: "/" }, { unattended: true });
   assertEquals(session.replies, [denial(words)]);
 });
 

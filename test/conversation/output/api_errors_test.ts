@@ -10,7 +10,7 @@ import { buildResult } from "../../../src/conversation/output/result/build_resul
 import { apiRetryFrame } from "../../../src/conversation/output/live/stream_frames.ts";
 import { framesOfEntry } from "../../../src/conversation/output/frames/frames_of_entry.ts";
 import { unavailableFrame } from "../../../src/conversation/output/frames/assistant_frames.ts";
-import { turnsOf } from "../../../src/claude/transcript/turn.ts";
+import { splitTurns } from "../../../src/claude/transcript/turn.ts";
 import { entryOf, type Line, text } from "./lines.ts";
 import { VERSION } from "./runs.ts";
 
@@ -239,7 +239,7 @@ const resultOf = (entry: ReturnType<typeof entryOf>) =>
   buildResult({
     ...{ version: VERSION, sessionId: "s", uuid: "u" },
     outcome: { kind: "failed", error: "unknown", text: "" },
-    turn: turnsOf([entry])[0],
+    turn: splitTurns([entry])[0],
   });
 
 Deno.test("an API error has the words of claude -p", () => {

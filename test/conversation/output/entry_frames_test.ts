@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { FrameContext } from "../../../src/conversation/output/frames/frame_context.ts";
 import { framesOfEntry } from "../../../src/conversation/output/frames/frames_of_entry.ts";
 import { type InitFacts, initFrame } from "../../../src/conversation/output/frames/init_frame.ts";
-import { denialWords } from "../../../src/claude/transcript/permission_denials.ts";
+import { denialText } from "../../../src/claude/transcript/permission_denials.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
 import { answer, attached, entryOf, type Line, OVER, prompt, result } from "./lines.ts";
 import { kinds } from "./outlines.ts";
@@ -150,11 +150,11 @@ Deno.test("a denial names the missing approval", () => {
   const config = { decision: "reject", source: "config" };
   const rows = [
     [
-      denialWords({ tool: "Read", input: {}, cwd: "/" }),
+      denialText({ tool: "Read", input: {}, cwd: "/" }),
       [undefined, undefined, "user-rejected", config],
     ],
-    [denialWords(call), ["other", "This command requires approval", "user-rejected", config]],
-    [denialWords(call, { unattended: true }), [
+    [denialText(call), ["other", "This command requires approval", "user-rejected", config]],
+    [denialText(call, { unattended: true }), [
       "asyncAgent",
       "no approval surface in this session; permission request denied automatically",
       "permission-rule",

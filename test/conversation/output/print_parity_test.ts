@@ -10,11 +10,15 @@ import {
 } from "../../../src/conversation/output/result/turn_totals.ts";
 import { framesOfEntry } from "../../../src/conversation/output/frames/frames_of_entry.ts";
 import { initFrame } from "../../../src/conversation/output/frames/init_frame.ts";
-import { listingOf, NO_NOTES, withNoted } from "../../../src/claude/transcript/session_listing.ts";
-import { enqueuedNotification } from "../../../src/claude/transcript/task_notification.ts";
-import { costOfClaudeJson, costOfEntries } from "../../../src/claude/transcript/cost.ts";
-import { permissionDenialsOf } from "../../../src/claude/transcript/permission_denials.ts";
-import { type Turn, turnsOf } from "../../../src/claude/transcript/turn.ts";
+import {
+  addToNotes,
+  buildListing,
+  NO_NOTES,
+} from "../../../src/claude/transcript/session_listing.ts";
+import { readQueuedNotification } from "../../../src/claude/transcript/task_notification.ts";
+import { readCostOfClaudeJson, readCostOfEntries } from "../../../src/claude/transcript/cost.ts";
+import { collectPermissionDenials } from "../../../src/claude/transcript/permission_denials.ts";
+import { splitTurns, type Turn } from "../../../src/claude/transcript/turn.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 import { exitCodeOf } from "../../../src/claude/wire/outcome.ts";
 import type { ResultFrame } from "../../../src/claude/wire/result_frame.ts";
@@ -75,7 +79,7 @@ for (const path of recordingNames().filter((path) => !SPECIAL.includes(path))) {
     const theirs = recording.frames.find((frame) => frame.subtype === "init") ?? {};
     const start = hooks.find((hook) => hook.hook_event_name === "SessionStart");
     const init: Line = initFrame({
-      ...listingOf(notesOf(recording)),
+      ...buildListing(notesOf(recording)),
       ...{ version, sessionId: "a session", uuid: "an id", cwd },
       model: typeof start?.model === "string" ? start.model : undefined,
       memoryPath: "/sandbox/cfg/projects/-sandbox-work/memory/",
@@ -106,9 +110,9 @@ for (const path of SUBAGENTS ?? []) {
     assertEquals(ours.map(comparable), theirs.map(comparable));
     assertEquals(entries.flatMap((entry) => framesOfEntry(entry, context)), [], "no context");
 
-    const turns = turnsOf(recording.entries);
+    const turns = splitTurns(recording.entries);
     const ends = new Map(recording.entries.flatMap((entry) => {
-      const notification = entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
+      const notification = entry.type === "other" ? readQueuedNotification(entry.line) : undefined;
       return notification === undefined ? [] : [[notification.taskId, notification.status]];
     }));
     const results = turns.map((turn, index) => {
@@ -153,13 +157,13 @@ function contextOf(recording: Recording) {
 }
 
 function turnOf({ entries }: Recording): Turn {
-  const turn = turnsOf(entries).at(-1);
+  const turn = splitTurns(entries).at(-1);
   assert(turn !== undefined);
   return turn;
 }
 
 const notesOf = ({ entries }: Recording) =>
-  entries.reduce((notes, entry) => withNoted(notes, entry), NO_NOTES);
+  entries.reduce((notes, entry) => addToNotes(notes, entry), NO_NOTES);
 
 function factsOf(recording: Recording) {
   const { version, entries, run } = recording;
@@ -167,15 +171,15 @@ function factsOf(recording: Recording) {
   return {
     ...{ version, sessionId: "a session", uuid: "an id" },
     outcome: { kind: "answered" },
-    cost: costOfEntries(entries) ?? costOfClaudeJson(run.claudeJson, turn.sessionId ?? ""),
-    permissionDenials: permissionDenialsOf(turn),
+    cost: readCostOfEntries(entries) ?? readCostOfClaudeJson(run.claudeJson, turn.sessionId ?? ""),
+    permissionDenials: collectPermissionDenials(turn),
     maxOutputTokens: notesOf(recording).maxOutputTokens,
   } as const;
 }
 
 /** The result of the last turn, which counts all of them. */
 function resultOf(recording: Recording, more: Partial<ResultFacts> = {}): ResultFrame {
-  const turns = turnsOf(recording.entries);
+  const turns = splitTurns(recording.entries);
   const { count, refusals, subagents } = withTurns(NO_TURNS, turns);
   return buildResult({
     ...factsOf(recording),

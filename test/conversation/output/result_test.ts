@@ -9,10 +9,14 @@ import {
   type ResultFacts,
 } from "../../../src/conversation/output/result/build_result.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
-import { AT_LIMIT, DEFERRED, HALTED } from "../../../src/claude/transcript/special_entries.ts";
+import {
+  DEFERRED_RESULT,
+  STOPPED_BY_HOOK,
+  TURN_LIMIT_REASON,
+} from "../../../src/claude/transcript/special_entries.ts";
 import { OUTPUT_TOOL } from "../../../src/claude/transcript/structured_output_tool.ts";
 import type { Cost } from "../../../src/claude/transcript/cost.ts";
-import { type Turn, turnsOf } from "../../../src/claude/transcript/turn.ts";
+import { splitTurns, type Turn } from "../../../src/claude/transcript/turn.ts";
 import { createOutputWriter } from "../../../src/claude/wire/output_writer.ts";
 import { readRecording } from "../../claude/transcript/recording.ts";
 import { answer, at, attached, call, entryOf, type Line, prompt, result, text } from "./lines.ts";
@@ -30,7 +34,7 @@ const COST: Cost = {
 };
 
 /** The turn of some lines. */
-const turnOf = (...lines: readonly Line[]): Turn | undefined => turnsOf(lines.map(entryOf))[0];
+const turnOf = (...lines: readonly Line[]): Turn | undefined => splitTurns(lines.map(entryOf))[0];
 
 /** Some fields of a result. */
 function told(facts: Partial<ResultFacts>, ...fields: readonly string[]) {
@@ -65,7 +69,7 @@ Deno.test("a command's result has no API fields", () => {
 });
 
 Deno.test("a failure keeps the text so far", () => {
-  const [turn] = turnsOf(readRecording("2.1.330/blocks").entries);
+  const [turn] = splitTurns(readRecording("2.1.330/blocks").entries);
   const fields = ["subtype", "is_error", "errors", "result", "terminal_reason", "num_turns"];
   for (const kind of ["timeout", "internal_error", "assistant_error"] as const) {
     const outcome = { kind, message: "It failed" };
@@ -84,16 +88,16 @@ Deno.test("a deferred call ends its turn and is printed", () => {
   const deferred = { id: "t", name: "Bash", input: { command: "x" } };
   const fields = ["num_turns", "stop_reason", "terminal_reason", "deferred_tool_use"];
   const rows = [
-    [`${hook} ${DEFERRED}`, [1, "tool_deferred", "tool_deferred", deferred]],
+    [`${hook} ${DEFERRED_RESULT}`, [1, "tool_deferred", "tool_deferred", deferred]],
     [`${hook} No`, [2, "end_turn", "hook_stopped", undefined]],
-    [`${hook} ${DEFERRED}?`, [2, "end_turn", "hook_stopped", undefined]],
+    [`${hook} ${DEFERRED_RESULT}?`, [2, "end_turn", "hook_stopped", undefined]],
   ] as const;
   for (const [content, expected] of rows) {
-    const turn = turnOf(prompt(), call("t"), failed(content), attached(HALTED));
+    const turn = turnOf(prompt(), call("t"), failed(content), attached(STOPPED_BY_HOOK));
     assertEquals<unknown>(told({ turn }, ...fields), expected);
   }
   // A tool may say so, too.
-  const turn = turnOf(prompt(), call("t"), failed(DEFERRED));
+  const turn = turnOf(prompt(), call("t"), failed(DEFERRED_RESULT));
   assertEquals(told({ turn }, "deferred_tool_use"), [undefined]);
 });
 
@@ -106,7 +110,7 @@ Deno.test("an interrupt during a tool has its own reason", () => {
 
 Deno.test("the Stop hook's text stands in for a missing answer", () => {
   const lastAssistantMessage = "From the hook";
-  const [thought] = turnsOf(readRecording("2.1.330/endthink").entries);
+  const [thought] = splitTurns(readRecording("2.1.330/endthink").entries);
   assertEquals(told({ lastAssistantMessage }, "result"), ["From the hook"]);
   assertEquals(told({ lastAssistantMessage, turn: thought }, "result"), [""]);
   // A killed child has not written down what it said after its tool.
@@ -224,11 +228,12 @@ Deno.test("a result names the first message with an id", () => {
 });
 
 Deno.test("a hook that halts the turn is its terminal_reason", () => {
-  const halted = (hookEvent: string, message: string) => attached(HALTED, { hookEvent, message });
+  const halted = (hookEvent: string, message: string) =>
+    attached(STOPPED_BY_HOOK, { hookEvent, message });
   const rows = [
     [halted("Stop", "enough"), "stop_hook_prevented"],
     [halted("PostToolUse", "enough"), "hook_stopped"],
-    [halted("Stop", AT_LIMIT), "completed"],
+    [halted("Stop", TURN_LIMIT_REASON), "completed"],
   ] as const;
   for (const [line, reason] of rows) {
     const turn = turnOf(prompt(), answer([]), line);
@@ -429,7 +434,7 @@ Deno.test("the limit of turns is named as by claude -p", () => {
   });
   assertStringIncludes(message ?? "", "2 requests to the model");
   // A Stop hook that wants the turn to go on meets the limit, unless another hook ends the turn.
-  const halted = (message: string) => attached(HALTED, { hookEvent: "Stop", message });
+  const halted = (message: string) => attached(STOPPED_BY_HOOK, { hookEvent: "Stop", message });
   const feedback = prompt("Stop hook feedback:\nno", { isMeta: true });
   const rows = [
     [[feedback], "error_max_turns"],
@@ -437,7 +442,7 @@ Deno.test("the limit of turns is named as by claude -p", () => {
     [[feedback, halted("enough")], "answered"],
   ] as const;
   for (const [lines, kind] of rows) {
-    const turn = turnOf(prompt(), answer([]), halted(AT_LIMIT), ...lines);
+    const turn = turnOf(prompt(), answer([]), halted(TURN_LIMIT_REASON), ...lines);
     const { outcome } = verdict({ kind: "answered", stop: {} }, { turn, maxTurns: 1 });
     assertEquals(outcome.kind, kind);
   }

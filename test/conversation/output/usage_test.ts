@@ -23,7 +23,7 @@ import {
 } from "../../../src/conversation/output/turns/conversation_cost.ts";
 import type { JsonObject } from "../../../src/json_object.ts";
 import type { Ending } from "../../../src/conversation/control/effect.ts";
-import { turnsOf } from "../../../src/claude/transcript/turn.ts";
+import { splitTurns } from "../../../src/claude/transcript/turn.ts";
 import { readRecording, recordingNames } from "../../claude/transcript/recording.ts";
 import { CLOSED, consulted, message, request } from "../control/caller_inputs.ts";
 import { BUSY, cost, EXIT, hook, IDLE, REACHABLE, submit } from "../control/inputs.ts";
@@ -90,7 +90,7 @@ Deno.test("modelLimits() has the limits that claude -p prints", () => {
 
 Deno.test("totals do not depend on how turns are taken", () => {
   const counts = recordingNames().map((name) => {
-    const turns = turnsOf(readRecording(name).entries);
+    const turns = splitTurns(readRecording(name).entries);
     const all = withTurns(NO_TURNS, turns);
     const oneByOne = turns.reduce((totals, turn) => withTurns(totals, [turn]), NO_TURNS);
     assertEquals(oneByOne, all, name);
@@ -100,7 +100,7 @@ Deno.test("totals do not depend on how turns are taken", () => {
 });
 
 const turnsIn = (lines: readonly Line[], begins: readonly string[] = []) =>
-  turnsOf(lines.map(entryOf), { begins: new Set(begins) });
+  splitTurns(lines.map(entryOf), { begins: new Set(begins) });
 
 Deno.test("refusals of all turns are counted", () => {
   const answered = (id: string, stop_reason: string) => {

@@ -25,7 +25,7 @@ import { fold } from "../../../src/conversation/output/advance.ts";
 import { effectsAtEnd } from "../../../src/conversation/output/end_conversation.ts";
 import type { Input } from "../../../src/conversation/control/input.ts";
 import { DIALOGS } from "../../../src/conversation/terminal/dialogs.ts";
-import { recalledEntry } from "../../../src/claude/transcript/kept_entry.ts";
+import { trimEarlierEntry } from "../../../src/claude/transcript/kept_entry.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 
 /** The end of each run that gives no answer, and the subtype of its last result. */
@@ -242,7 +242,7 @@ Deno.test("recalled entries suffice for a resumed session", () => {
     const inputs = castInputs(cast);
     const lean = inputs.map((input) =>
       input.type === "earlier"
-        ? { ...input, entries: input.entries.flatMap((entry) => recalledEntry(entry) ?? []) }
+        ? { ...input, entries: input.entries.flatMap((entry) => trimEarlierEntry(entry) ?? []) }
         : input
     );
     if (!inputs.some(({ type }) => type === "earlier")) continue;

@@ -5,7 +5,7 @@ import {
   makeFolderIn,
   orderPlaces,
 } from "../../../src/sandbox/folder/run_places.ts";
-import { exposedRuns, writableFolders } from "../../../src/sandbox/folder/tool_access.ts";
+import { findExposedRuns, findWritableFolders } from "../../../src/sandbox/folder/tool_access.ts";
 import { OTHER_USER_LACK } from "../../other_user.ts";
 import { skipIfLacking } from "../../skip_if_lacking.ts";
 import { tempFolder } from "../../temp_folder.ts";
@@ -37,7 +37,7 @@ Deno.test("orderPlaces() avoids the working directory if everything is writable"
 
 /** The folders that tools may write to by these settings. */
 const writableBy = (...settings: readonly Record<string, unknown>[]) =>
-  writableFolders(["/w", "/x"], { settings, projectRoot: "/p", home: "/home/u" }).slice(2);
+  findWritableFolders(["/w", "/x"], { settings, projectRoot: "/p", home: "/home/u" }).slice(2);
 
 Deno.test("writableFolders() adds folders of settings and rules", () => {
   assertEquals(
@@ -61,7 +61,7 @@ Deno.test("writableFolders() resolves links", () => {
   const { path } = folder;
   Deno.symlinkSync("real", `${path}/link`);
   const settings = [{ permissions: { additionalDirectories: ["link", "real/../.."] } }];
-  assertEquals(writableFolders([path], { settings, projectRoot: path, home: undefined }), [
+  assertEquals(findWritableFolders([path], { settings, projectRoot: path, home: undefined }), [
     ...[path, `${path}/real`, path.slice(0, path.lastIndexOf("/"))],
   ]);
 });
@@ -71,7 +71,7 @@ const FOLDER = "/run/1/claude-print-1/7-8-00000000";
 
 Deno.test("exposedRuns() lists the folders that tools may write to", () => {
   const exposedTo = (...writable: readonly string[]) =>
-    exposedRuns(RUNS, { writable, inside: [FOLDER, "/w"] });
+    findExposedRuns(RUNS, { writable, inside: [FOLDER, "/w"] });
   assertEquals(exposedTo("/w", "/tmp/claude", "/run/1/claude-print-1/7-8-00000000"), []);
   assertEquals(exposedTo("/w", "/tmp"), ["/tmp/claude-print-1"]);
   assertEquals(exposedTo("/tmp/claude-print-1"), ["/tmp/claude-print-1"]);
@@ -80,7 +80,7 @@ Deno.test("exposedRuns() lists the folders that tools may write to", () => {
 
 Deno.test("exposedRuns() omits the folder that the run works in", () => {
   const work = "/tmp/claude-print-1/5-6-00000000/tmp/work";
-  assertEquals(exposedRuns(RUNS, { writable: ["/"], inside: [FOLDER, work] }), []);
+  assertEquals(findExposedRuns(RUNS, { writable: ["/"], inside: [FOLDER, work] }), []);
 });
 
 Deno.test(skipIfLacking(OTHER_USER_LACK, {

@@ -2,10 +2,14 @@ import { definedFields } from "../../../defined_fields.ts";
 import { assistantFrames } from "./assistant_frames.ts";
 import { type FrameContext, systemFrame } from "./frame_context.ts";
 import { userFrames } from "./user_frames.ts";
-import { blockedPrompt, type Entry, type SystemEntry } from "../../../claude/transcript/entry.ts";
+import {
+  type Entry,
+  readBlockedPrompt,
+  type SystemEntry,
+} from "../../../claude/transcript/entry.ts";
 import { isDeferral } from "../../../claude/transcript/turn.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
-import { withGivenIds } from "../../../claude/transcript/moved_lines.ts";
+import { replaceIds } from "../../../claude/transcript/moved_lines.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 
 /**
@@ -31,11 +35,11 @@ export function framesOfEntry(entry: Entry, context: FrameContext): readonly Fra
 }
 
 function systemFrames(line: SystemEntry, context: FrameContext): readonly Frame[] {
-  const entry = withGivenIds(line, context.givenIds ?? new Map());
+  const entry = replaceIds(line, context.givenIds ?? new Map());
   const uuid = entry.uuid ?? context.newUuid();
   switch (entry.subtype) {
     case "informational":
-      return !isForScreen(entry) || blockedPrompt(entry) !== undefined
+      return !isForScreen(entry) || readBlockedPrompt(entry) !== undefined
         ? [
           systemFrame("informational", {
             content: entry.content,

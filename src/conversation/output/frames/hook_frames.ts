@@ -1,7 +1,7 @@
 import {
   type AttachmentEntry,
-  blockedPrompt,
   type Entry,
+  readBlockedPrompt,
   type SystemEntry,
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
@@ -71,7 +71,7 @@ export function hookEndIn(entry: Entry): HookEnd | undefined {
         ? blockingEnd(errorOf(entry), BLOCKED_CALL)
         : undefined;
     case "system":
-      return blockingEnd(blockedPrompt(entry), BLOCKED_PROMPT);
+      return blockingEnd(readBlockedPrompt(entry), BLOCKED_PROMPT);
     default:
       return undefined;
   }

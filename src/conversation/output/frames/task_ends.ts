@@ -1,6 +1,6 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import {
-  enqueuedNotification,
+  readQueuedNotification,
   type TaskNotification,
 } from "../../../claude/transcript/task_notification.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
@@ -31,7 +31,7 @@ import type { ToolUse } from "../../../claude/transcript/turn.ts";
  */
 export function updateTasks(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   if (entry.type === "other") {
-    const notification = enqueuedNotification(entry.line);
+    const notification = readQueuedNotification(entry.line);
     return notification === undefined
       ? { tasks, frames: [] }
       : endNotifiedTask(tasks, { notification, endedAt: entry.line.timestamp, context });

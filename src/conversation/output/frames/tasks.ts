@@ -4,7 +4,7 @@ import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { systemFrame } from "./frame_context.ts";
 import type { ContentBlock, Entry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
-import { isWords } from "../../../claude/transcript/special_entries.ts";
+import { isTextAnswer } from "../../../claude/transcript/special_entries.ts";
 
 /** A shell or a subagent that runs. */
 export interface Task {
@@ -139,7 +139,7 @@ export function trackProgress(
   const since = found.since ?? (Number.isNaN(at) ? undefined : at);
   let task: Task = {
     ...found,
-    spoken: entry.type === "assistant" ? isWords(entry) : found.spoken === true,
+    spoken: entry.type === "assistant" ? isTextAnswer(entry) : found.spoken === true,
     ...(entry.type === "assistant" ? { failed: entry.isApiErrorMessage === true } : {}),
     ...(since === undefined ? {} : { since }),
   };

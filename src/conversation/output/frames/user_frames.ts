@@ -4,9 +4,9 @@ import { confirmationAsked } from "../../control/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../../claude/transcript/entry.ts";
 import {
   isCommandDenial,
-  isDenialWords,
+  isDenialText,
   isUnattendedDenial,
-  refusalIn,
+  readRefusal,
 } from "../../../claude/transcript/permission_denials.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import type { Frame } from "../../../claude/wire/frame.ts";
@@ -186,7 +186,7 @@ const DECISIONS = {
 /** Whether this program has refused a call. `claude -p` refuses it too, because it has nobody to ask. */
 function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
   return isUnasked(resultBlocks(entry)[0]?.tool_use_id, context) ||
-    isDenialWords(resultText(entry));
+    isDenialText(resultText(entry));
 }
 
 /** The text of the first result in a line. */
@@ -232,7 +232,7 @@ const UNCHECKED =
   /^Auto mode is unavailable: its safety check does not run for this session, so \S+ was not run\. /u;
 
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
-  const refusal = refusalIn(entry, resultText(entry));
+  const refusal = readRefusal(entry, resultText(entry));
   if (refusal === undefined || context.hidesDenials) return [];
   const { reasonType } = refusal;
   // Denials of hooks are not printed, unless the hook is this program's own.

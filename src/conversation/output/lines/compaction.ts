@@ -1,10 +1,10 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import type { HookPayload } from "../../control/input.ts";
-import { commandOutput } from "../../../claude/transcript/special_entries.ts";
+import { readCommandOutput } from "../../../claude/transcript/special_entries.ts";
 import {
   type AssistantEntry,
   type Entry,
-  isBoundary,
+  isCompactionBoundary,
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
 import { triggerOf } from "../frames/frames_of_entry.ts";
@@ -85,7 +85,7 @@ export function emitCompactionStart(step: OutputStep): void {
 
 /** Emits what a line shows of compactions: that one was begun before it, and what came of it. */
 export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
-  if (!isBoundary(entry)) {
+  if (!isCompactionBoundary(entry)) {
     let [first] = step.state.compactions;
     while (first !== undefined && !first.hasSucceeded && isAnswerSince(entry, first)) {
       emitFailure(step);
@@ -114,7 +114,7 @@ export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
  * and on a busy machine the hook that names the error is received after that answer.
  */
 export function waitsForOutcome(state: OutputState, entry: Entry): boolean {
-  if (isBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
+  if (isCompactionBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
   if (state.awaitsSummary || state.deferredLines !== undefined) return true;
   const [first] = state.compactions;
   if (first === undefined || first.isOverdue || !isAnswerSince(entry, first)) return false;
@@ -213,7 +213,7 @@ export function emitTypedCompaction(step: OutputStep, entry: Entry): void {
     step.update({ typedCommand: { command: "compact", result: "" } });
     return;
   }
-  const output = commandOutput(entry);
+  const output = readCommandOutput(entry);
   const args = prompt && argumentsOf(prompt);
   if (entry.type !== "system" || output === undefined || args === undefined) return;
   const text = withCallbacks(output);

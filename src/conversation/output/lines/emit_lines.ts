@@ -21,18 +21,18 @@ import {
 import { chained, chainOf, listOf } from "../../../chain.ts";
 import { isTextOf, type Message } from "../../control/message.ts";
 import {
-  blockedPrompt,
   type Entry,
-  isBoundary,
+  isCompactionBoundary,
   isPrompt,
-  isResumption,
-  isTimed,
+  isResumptionFiller,
+  isScheduledPrompt,
+  readBlockedPrompt,
   type SystemEntry,
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
 import { lineId } from "../../../claude/transcript/entry_order.ts";
 import { isJoinedEnd } from "../../../claude/transcript/turn.ts";
-import { notificationIn } from "../../../claude/transcript/task_notification.ts";
+import { readTaskNotification } from "../../../claude/transcript/task_notification.ts";
 import { emitEarlyResults, emitTurnResult } from "../turns/turn_results.ts";
 import { emitInit, startTurn } from "../emit_frames.ts";
 import { emitPlainLine } from "./line_frames.ts";
@@ -159,7 +159,7 @@ function emitLine(step: OutputStep, entry: Entry): void {
     return;
   }
   beginTurnWith(step, { entry, prompt });
-  if (notificationIn(entry) !== undefined) emitTaskEnds(step);
+  if (readTaskNotification(entry) !== undefined) emitTaskEnds(step);
   emitPlainLine(step, entry);
   if (isEnd(entry) && end !== undefined) {
     step.update({ pendingEnds });
@@ -181,7 +181,7 @@ function promptIn(
   { awaited, taken }: OutputState,
   { entry, end }: { readonly entry: Entry; readonly end: TurnEnd | undefined },
 ): ShownPrompt {
-  const scheduled = isPrompt(entry) && isTimed(entry) ? entry : undefined;
+  const scheduled = isPrompt(entry) && isScheduledPrompt(entry) ? entry : undefined;
   const text = scheduled === undefined ? textOfPrompt(entry) : undefined;
   // The messages taken so far are those of the turn that has ended.
   const state = { awaited, taken: end === undefined ? taken : [] };
@@ -198,7 +198,7 @@ function endsTurnBefore(
   },
 ): boolean {
   if (!isPrompt(entry)) return false;
-  const isNews = place >= 0 || scheduled !== undefined || notificationIn(entry) !== undefined;
+  const isNews = place >= 0 || scheduled !== undefined || readTaskNotification(entry) !== undefined;
   // If a result was emitted and nothing was asked since, the end may be that of the turn which this prompt begins.
   return (isNews && state.hasLinesSincePrompt && !state.isBetweenTurns) ||
     isOfLaterTurn(state, { end, place });
@@ -214,7 +214,7 @@ function beginTurnWith(
 ): void {
   if (scheduled !== undefined) beginScheduled(step, scheduled);
   else if (text !== undefined) beginAsked(step, { entry, place, text });
-  else if (entry.type === "system" && blockedPrompt(entry) !== undefined) startTurn(step);
+  else if (entry.type === "system" && readBlockedPrompt(entry) !== undefined) startTurn(step);
 }
 
 /**
@@ -263,7 +263,7 @@ function recordLatePrompt(step: OutputStep, entry: Entry): boolean {
 
 /** Whether a line shows the end of a task right after that of another one, whose turn has an empty result of its own. */
 function followsJoinedTurn(state: OutputState, entry: Entry): boolean {
-  if (notificationIn(entry) === undefined || state.hasLinesSincePrompt) return false;
+  if (readTaskNotification(entry) === undefined || state.hasLinesSincePrompt) return false;
   const { recent, printed } = runTurns(state);
   const last = recent.at(-1);
   // A result that is held back stays so.
@@ -338,7 +338,7 @@ function textOfPrompt(entry: Entry): string | undefined {
 function emitOwnLine(step: OutputStep, entry: Entry): void {
   const { prompt, hasLinesSincePrompt, isClosed, version, preserved, deferredLines } = step.state;
   // On a busy machine they may be written after the prompt that they make room for.
-  if ((prompt === undefined || !hasLinesSincePrompt) && isResumption(entry)) return;
+  if ((prompt === undefined || !hasLinesSincePrompt) && isResumptionFiller(entry)) return;
   if (isClosed || isBeyondBudget(step.state, entry)) return;
   if (version === undefined && entry.type !== "other" && entry.version !== undefined) {
     step.update({ version: entry.version });
@@ -356,7 +356,7 @@ function emitOwnLine(step: OutputStep, entry: Entry): void {
   if (isEnd(entry)) emitWithoutOutcome(step);
   else emitCompactionOutcome(step, entry);
   emitLine(step, entry);
-  if (isBoundary(entry)) recordBoundary(step, entry);
+  if (isCompactionBoundary(entry)) recordBoundary(step, entry);
   else if (isSummary(entry)) emitLinesAfterCompaction(step);
 }
 

@@ -1,13 +1,13 @@
 import { type Chain, chained } from "../../../chain.ts";
 import { type GrowingMap, growingMap } from "../../../growing_map.ts";
-import { type Entry, isBoundary } from "../../../claude/transcript/entry.ts";
-import { keptEntry } from "../../../claude/transcript/kept_entry.ts";
+import { type Entry, isCompactionBoundary } from "../../../claude/transcript/entry.ts";
+import { trimEntry } from "../../../claude/transcript/kept_entry.ts";
 import {
+  addToNotes,
   NO_NOTES,
   type SessionNotes,
-  withNoted,
 } from "../../../claude/transcript/session_listing.ts";
-import { type Cost, costOfEntries } from "../../../claude/transcript/cost.ts";
+import { type Cost, readCostOfEntries } from "../../../claude/transcript/cost.ts";
 import { NO_TURNS, type TurnTotals } from "../result/turn_totals.ts";
 
 /** A summary is requested only of a conversation with at least so many answers. */
@@ -41,7 +41,7 @@ export function noLines(earlier: readonly Entry[] = []): KeptLines {
   return {
     entries: undefined,
     past: NO_TURNS,
-    notes: earlier.reduce((notes, entry) => withNoted(notes, entry, { earlier: true }), NO_NOTES),
+    notes: earlier.reduce((notes, entry) => addToNotes(notes, entry, { earlier: true }), NO_NOTES),
     answers: earlier.reduce(answersAfter, new Set<string>()),
     cost: undefined,
     gone: growingMap(),
@@ -53,15 +53,15 @@ export function withKept(before: KeptLines, entry: Entry): KeptLines {
   const { entries, notes, answers, cost } = before;
   return {
     ...before,
-    entries: entry.type === "other" ? entries : chained(entries, keptEntry(entry)),
-    notes: withNoted(notes, entry),
+    entries: entry.type === "other" ? entries : chained(entries, trimEntry(entry)),
+    notes: addToNotes(notes, entry),
     answers: answersAfter(answers, entry),
-    cost: costOfEntries([entry]) ?? cost,
+    cost: readCostOfEntries([entry]) ?? cost,
   };
 }
 
 function answersAfter(answers: KeptLines["answers"], entry: Entry): KeptLines["answers"] {
-  if (isBoundary(entry)) return new Set();
+  if (isCompactionBoundary(entry)) return new Set();
   return entry.type !== "assistant" || answers.size >= FEWEST_ANSWERS
     ? answers
     : new Set([...answers, entry.message.id]);

@@ -20,14 +20,14 @@ import {
   type UserEntry,
 } from "../../../claude/transcript/entry.ts";
 import {
-  commandOutput,
   GOAL_COMMAND,
-  isGoal,
-  scheduledWakeup,
+  isGoalPrompt,
+  readCommandOutput,
+  readScheduledWakeup,
 } from "../../../claude/transcript/special_entries.ts";
 import { isMainRequest } from "../../../claude/transcript/session_listing.ts";
 import { isAddedToPrompt } from "../../../claude/transcript/turn.ts";
-import { notificationIn } from "../../../claude/transcript/task_notification.ts";
+import { readTaskNotification } from "../../../claude/transcript/task_notification.ts";
 import { isToldToBeStopped } from "./line_order.ts";
 import { definedFields } from "../../../defined_fields.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
@@ -53,7 +53,7 @@ import { emitAnswerLine, emitBeforeUserLine, endCompleteAnswer } from "../live/l
 /** Emits a line of the session's own transcript, whose turn has begun if it begins one. */
 export function emitPlainLine(step: OutputStep, entry: Entry): void {
   const { endingAt, hasInit } = step.state;
-  const notification = notificationIn(entry);
+  const notification = readTaskNotification(entry);
   // The end of the run stops tasks, and the child may still report that to the model.
   if (endingAt !== undefined && notification?.status === "killed") {
     step.update({ isClosed: true });
@@ -82,7 +82,7 @@ export function emitPlainLine(step: OutputStep, entry: Entry): void {
 /** Records what a line shows of the session and its turn. */
 function recordLine(step: OutputStep, entry: Entry): void {
   const { kept, hasLinesSincePrompt, version } = step.state;
-  const wakeup = scheduledWakeup(entry);
+  const wakeup = readScheduledWakeup(entry);
   const isTurnStart: boolean = isPrompt(entry);
   step.update({
     kept: withKept(kept, entry),
@@ -188,11 +188,11 @@ const RENAMED = /^Session renamed to: (.+)$/su;
  */
 function emitCommandOutput(step: OutputStep, entry: Entry): void {
   if (entry.type === "user") {
-    if (isGoal(step.state.prompt)) emitGoal(step, entry);
+    if (isGoalPrompt(step.state.prompt)) emitGoal(step, entry);
     else emitFailedCommand(step, entry);
     return;
   }
-  const text = entry.type === "system" ? commandOutput(entry) : undefined;
+  const text = entry.type === "system" ? readCommandOutput(entry) : undefined;
   const name = commandOf(step.state);
   if (entry.type !== "system" || text === undefined || name === undefined) return;
   // The result has the name that was typed, which may be another name of the same command.
@@ -238,7 +238,7 @@ function emitCommandWords(
 /** Emits the frames of a user's own command that has failed. */
 function emitFailedCommand(step: OutputStep, entry: UserEntry): void {
   const name = commandOf(step.state);
-  if (commandOutput(entry) === undefined || name === undefined) return;
+  if (readCommandOutput(entry) === undefined || name === undefined) return;
   const command = reportedName(typedName(step.state) ?? name, step.state);
   step.update({ typedCommand: { command, result: "" } });
   emitAfterInit(step, (context) => framesOfEntry(entry, context));
@@ -251,7 +251,7 @@ function typedName({ taken }: OutputState): string | undefined {
 
 /** Emits the frame of a goal that was set. */
 function emitGoal(step: OutputStep, entry: UserEntry): void {
-  const text = commandOutput(entry);
+  const text = readCommandOutput(entry);
   if (text === undefined) return;
   const args = slashWord(step.state.taken.at(-1)?.text ?? "")?.rest ?? "";
   const fields = { local_command_run: { command: GOAL_COMMAND, args } };

@@ -4,10 +4,10 @@ import { listOf } from "../../../chain.ts";
 import type { Subagent, SubagentLine } from "../../control/input.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
 import { asText } from "../../../json_object.ts";
-import { parentsFirst } from "../../../claude/transcript/entry_order.ts";
+import { sortParentsFirst } from "../../../claude/transcript/entry_order.ts";
 import { isMainRequest } from "../../../claude/transcript/session_listing.ts";
 import {
-  enqueuedNotification,
+  readQueuedNotification,
   type TaskNotification,
 } from "../../../claude/transcript/task_notification.ts";
 
@@ -86,7 +86,7 @@ export function isLater(
 
 /** Returns the end of a task in a line that the child writes as soon as the task ends; undefined for another line. */
 export function noticeIn(entry: Entry): TaskNotification | undefined {
-  return entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
+  return entry.type === "other" ? readQueuedNotification(entry.line) : undefined;
 }
 
 /** Whether a line shows the end of a task that the caller has stopped, which was emitted then. */
@@ -101,7 +101,7 @@ export function isToldToBeStopped({ tasks, allTasks }: OutputState, entry: Entry
  */
 export function beginningFirst(state: OutputState, entries: readonly Entry[]): readonly Entry[] {
   if (isUnderWay(state)) return entries;
-  const ordered = parentsFirst(entries);
+  const ordered = sortParentsFirst(entries);
   const answer = ordered.findIndex(({ type }) => type === "assistant");
   if (answer < 0) return ordered;
   const [before, later] = [ordered.slice(0, answer), ordered.slice(answer)];

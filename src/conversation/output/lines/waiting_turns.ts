@@ -3,7 +3,7 @@ import { noticeIn } from "./line_order.ts";
 import { chainOf, listOf } from "../../../chain.ts";
 import type { OutputState, OutputStep, TurnEnd } from "../output_state.ts";
 import { typedSkillName } from "../subagents/typed_skill.ts";
-import { commandOutput, isWords } from "../../../claude/transcript/special_entries.ts";
+import { isTextAnswer, readCommandOutput } from "../../../claude/transcript/special_entries.ts";
 import { type Entry, isPrompt } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { emitLines, emitWithoutOutcome } from "./emit_lines.ts";
@@ -33,7 +33,7 @@ export function isAheadOfSubagent(state: OutputState): boolean {
     const last = lines.findLast(({ subagent, entry }) =>
       subagent.agentId === id && entry.type === "assistant"
     );
-    return last === undefined ? tasks.get(id)?.spoken !== true : !isWords(last.entry);
+    return last === undefined ? tasks.get(id)?.spoken !== true : !isTextAnswer(last.entry);
   };
   // Ends that were read before the beginnings follow as soon as the beginnings have been read.
   return [...state.taskEndLines, ...listOf(ownLines)].some((entry, place, entries) => {
@@ -42,7 +42,7 @@ export function isAheadOfSubagent(state: OutputState): boolean {
       const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id) || isLaunched(id);
       return status === "completed" && isSubagent && isSilent(id);
     }
-    if (commandOutput(entry) !== undefined) {
+    if (readCommandOutput(entry) !== undefined) {
       const typed = typedSkillAgents(lines);
       return typed.some(isSilent) ||
         (typed.length === 0 && isOfSkill(state, entries.slice(0, place + 1)));

@@ -1,6 +1,6 @@
 import type { AssistantEntry, UserEntry } from "../../../claude/transcript/entry.ts";
 import type { OpenCall, OutputState, OutputStep, WaitedShell } from "../output_state.ts";
-import { callsOf } from "../../../claude/transcript/turn.ts";
+import { readToolCalls } from "../../../claude/transcript/turn.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
 import { emitTasks, newUuid } from "../emit_frames.ts";
 import { startTask } from "../frames/tasks.ts";
@@ -18,7 +18,7 @@ export function withOpenCalls(
   calls: OpenCalls,
   { message, timestamp }: AssistantEntry,
 ): OpenCalls {
-  const called = callsOf(message);
+  const called = readToolCalls(message);
   if (called.length === 0) return calls;
   const open = new Map(calls);
   for (const { id, name } of called) open.set(id, { name, heartbeats: 0 });
@@ -112,7 +112,7 @@ export function withWaitedShells(
   { message, timestamp }: AssistantEntry,
 ): WaitedShells {
   const since = Date.parse(timestamp ?? "");
-  const called = callsOf(message).filter(({ name, input }) =>
+  const called = readToolCalls(message).filter(({ name, input }) =>
     name === "Bash" && !(isJsonObject(input) && input.run_in_background === true)
   );
   if (called.length === 0 || Number.isNaN(since)) return waited;

@@ -6,8 +6,8 @@ import type {
 } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import {
-  enqueuedNotification,
   parseTaskNotification,
+  readQueuedNotification,
 } from "../../../claude/transcript/task_notification.ts";
 import { systemFrame } from "../frames/frame_context.ts";
 import type {
@@ -179,7 +179,7 @@ function writtenBy(outcome: unknown): string | undefined {
 
 /** The task in the background whose end a line reports. */
 function endedTask(entry: Entry): string | undefined {
-  if (entry.type === "other") return enqueuedNotification(entry.line)?.taskId;
+  if (entry.type === "other") return readQueuedNotification(entry.line)?.taskId;
   return entry.type === "user" ? parseTaskNotification(entry.message.content)?.taskId : undefined;
 }
 

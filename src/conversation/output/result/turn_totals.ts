@@ -1,4 +1,4 @@
-import { summedUsage } from "../../../claude/transcript/cost.ts";
+import { sumUsage } from "../../../claude/transcript/cost.ts";
 import type { ToolUse, Turn } from "../../../claude/transcript/turn.ts";
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 
@@ -190,7 +190,7 @@ export function withTurns(before: TurnTotals, turns: readonly Turn[]): TurnTotal
   return {
     count: before.count + turns.length,
     models: new Set([...before.models, ...models]),
-    usage: summedUsage([before.usage, ...turns.map(({ usage }) => usage)]),
+    usage: sumUsage([before.usage, ...turns.map(({ usage }) => usage)]),
     isCut: before.isCut || turns.some(({ end }) => end !== undefined && end !== "completed"),
     refusals: turns.reduce((sum, { refusals }) => sum + refusals, before.refusals),
     subagents: countSubagents(before.subagents, turns),

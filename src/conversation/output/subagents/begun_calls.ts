@@ -3,7 +3,7 @@ import { isLater } from "../lines/line_order.ts";
 import { chainOf, listOf } from "../../../chain.ts";
 import type { OutputState, OutputStep } from "../output_state.ts";
 import type { Entry } from "../../../claude/transcript/entry.ts";
-import { callsOf } from "../../../claude/transcript/turn.ts";
+import { readToolCalls } from "../../../claude/transcript/turn.ts";
 import { asText } from "../../../json_object.ts";
 import { emitReadLines } from "../lines/emit_lines.ts";
 
@@ -65,7 +65,7 @@ export function emitUpToUnstartedCall(step: OutputStep): boolean {
 /** Ids of the calls on a line for whose subagents the turn waits. */
 function agentCallsIn(line: Entry): readonly string[] {
   if (line.type !== "assistant" || line.isSidechain === true) return [];
-  return callsOf(line.message)
+  return readToolCalls(line.message)
     .filter((call) =>
       (call.name === "Agent" || call.name === "Task") && !calledSubagent(call).background
     )

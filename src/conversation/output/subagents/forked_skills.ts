@@ -3,7 +3,7 @@ import type { SubagentLine } from "../../control/input.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
-import { skillDescription } from "../../../claude/transcript/special_entries.ts";
+import { findSkillDescription } from "../../../claude/transcript/special_entries.ts";
 import type { ToolUse } from "../../../claude/transcript/turn.ts";
 
 /**
@@ -104,7 +104,7 @@ export function recordFork(
   const { uncalledLines, kept, skills, forks } = step.state;
   // Where the model itself was told of no skills, lines of the subagent may list them.
   const entries = [...kept.notes.skillListings, ...uncalledLines.map(({ entry }) => entry)];
-  const description = skillDescription(entries, skillName(call));
+  const description = findSkillDescription(entries, skillName(call));
   step.update({
     skills: skills.filter((each) => each !== call),
     forks: forks.with(agentId, { call, description }),

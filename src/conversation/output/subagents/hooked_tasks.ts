@@ -5,7 +5,7 @@ import { emitTasks } from "../emit_frames.ts";
 import { listOf } from "../../../chain.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { isJsonObject } from "../../../json_object.ts";
-import { callsOf, type ToolUse } from "../../../claude/transcript/turn.ts";
+import { readToolCalls, type ToolUse } from "../../../claude/transcript/turn.ts";
 
 /** A call of a hook. */
 interface HookCall {
@@ -156,7 +156,9 @@ function startableCalls(state: OutputState, type: string): readonly ToolUse[] {
 function deferredCalls({ unstartedCall, ownLines }: OutputState): readonly ToolUse[] {
   return unstartedCall === undefined
     ? []
-    : listOf(ownLines).flatMap((line) => line.type === "assistant" ? callsOf(line.message) : []);
+    : listOf(ownLines).flatMap((line) =>
+      line.type === "assistant" ? readToolCalls(line.message) : []
+    );
 }
 
 /** What the call of a subagent says of its task. */

@@ -25,7 +25,7 @@ import { emitAfterInit, emitTasks } from "../emit_frames.ts";
 import type { SubagentLine } from "../../control/input.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
-import { callsOf, type ToolUse } from "../../../claude/transcript/turn.ts";
+import { readToolCalls, type ToolUse } from "../../../claude/transcript/turn.ts";
 import { emitHookEnd } from "../lines/hook_ends.ts";
 
 /** A line of a subagent, and what is known of the call that started the subagent. */
@@ -258,7 +258,9 @@ export function recordCalls(
   { message }: AssistantEntry,
   agentId?: string,
 ): void {
-  const calls = callsOf(message).map((call) => agentId === undefined ? call : { ...call, agentId });
+  const calls = readToolCalls(message).map((call) =>
+    agentId === undefined ? call : { ...call, agentId }
+  );
   if (calls.length === 0 && step.state.uncalledLines.length === 0) return;
   const toolUses = new Map(step.state.toolUses);
   for (const call of calls) toolUses.set(call.id, call);

@@ -9,7 +9,7 @@ import type { OutputStep } from "../output_state.ts";
 import { emitAfterInit, emitImmediately, emitTasks } from "../emit_frames.ts";
 import { REVIEWS } from "../../control/prompt/claude_commands.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
-import { commandOutput } from "../../../claude/transcript/special_entries.ts";
+import { readCommandOutput } from "../../../claude/transcript/special_entries.ts";
 import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
 
@@ -19,7 +19,7 @@ import { resultText } from "../../../claude/transcript/kept_entry.ts";
  */
 export function emitTypedSkill(step: OutputStep, entry: Entry): void {
   const { typedCommand, prompt, taken } = step.state;
-  const text = typedCommand === undefined ? commandOutput(entry) : undefined;
+  const text = typedCommand === undefined ? readCommandOutput(entry) : undefined;
   const name = text === undefined ? undefined : typedSkillName(prompt);
   if (text === undefined || name === undefined || entry.type === "other") return;
   // A command may have several names: the one that was typed is printed.

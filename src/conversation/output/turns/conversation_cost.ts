@@ -2,7 +2,7 @@ import { mergedUsage, modelUsageOf, withoutNoise } from "../result/model_usage.t
 import { spawnedIn, type TurnTotals } from "../result/turn_totals.ts";
 import { describedModel } from "../emit_frames.ts";
 import type { OutputState } from "../output_state.ts";
-import { type Cost, costOfEntries, type Spent } from "../../../claude/transcript/cost.ts";
+import { type Cost, readCostOfEntries, type Spent } from "../../../claude/transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { runTurns, safetyStopsOf, subagentsOf, sumOf } from "./run_turns.ts";
 import type { Message } from "../../control/message.ts";
@@ -74,7 +74,7 @@ function countedBefore(
 ): Pick<Cost, "totalUsd"> & Partial<Pick<Cost, "modelUsage">> | undefined {
   if (before !== undefined) return before;
   const goesOn = earlier.length > 0;
-  const noted = goesOn ? costOfEntries(earlier) : undefined;
+  const noted = goesOn ? readCostOfEntries(earlier) : undefined;
   // A resumed session may also begin at zero.
   const isNoted = goesOn && (noted === undefined || (cost?.totalUsd ?? 0) >= noted.totalUsd);
   return isNoted ? noted : { totalUsd: 0, modelUsage: {} };

@@ -1,5 +1,5 @@
 import type { Message } from "../../control/message.ts";
-import { isTimed } from "../../../claude/transcript/entry.ts";
+import { isScheduledPrompt } from "../../../claude/transcript/entry.ts";
 import { parseTaskNotification } from "../../../claude/transcript/task_notification.ts";
 import type { Cost } from "../../../claude/transcript/cost.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
@@ -95,7 +95,7 @@ function confirmed(
   // The child wakes the model with prompts of its own, also while a message is on its way.
   const isOfChild = typeof sent === "string" &&
     (parseTaskNotification(sent) !== undefined ||
-      (turn?.prompt !== undefined && isTimed(turn.prompt)));
+      (turn?.prompt !== undefined && isScheduledPrompt(turn.prompt)));
   if (typeof sent === "string" && isOurs && !isOfChild && !texts.includes(sent)) {
     const failed = fail({
       kind: "internal_error",

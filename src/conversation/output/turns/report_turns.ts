@@ -9,7 +9,7 @@ import {
 import { ticketsOf } from "../../control/message.ts";
 import { announces } from "../../control/end_session.ts";
 import type { Cost } from "../../../claude/transcript/cost.ts";
-import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
+import { collectPermissionDenials } from "../../../claude/transcript/permission_denials.ts";
 import type { Turn } from "../../../claude/transcript/turn.ts";
 import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
 import { exitCodeOf, type Outcome } from "../../../claude/wire/outcome.ts";
@@ -108,7 +108,7 @@ function makeResults(
       turn,
       safetyStops: safetyStopsOf(state, withTurns(past, soFar)),
       index: state.results + offset + state.otherResults,
-      permissionDenials: permissionDenialsOf(turn, state.decisions),
+      permissionDenials: collectPermissionDenials(turn, state.decisions),
       sinceLast: sinceLast(state, { ...known, index: printed + offset }),
     });
   });
@@ -176,7 +176,7 @@ function lastFacts(
     // What a command does is no turn.
     turn: outcome.kind === "local" ? undefined : turn,
     index: Math.max(0, place + state.otherResults),
-    permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, state.decisions),
+    permissionDenials: turn === undefined ? [] : collectPermissionDenials(turn, state.decisions),
     ...(announced === undefined ? {} : { lastAssistantMessage: announced }),
     ...(isForeign === undefined ? {} : { isForeign }),
     limits: limitsAfter(state, known),

@@ -1,6 +1,6 @@
 import { chainOf, listOf } from "../../../chain.ts";
 import { lineId } from "../../../claude/transcript/entry_order.ts";
-import { type Turn, turnsOf } from "../../../claude/transcript/turn.ts";
+import { splitTurns, type Turn } from "../../../claude/transcript/turn.ts";
 import {
   type SubagentStats,
   subagentStats,
@@ -27,7 +27,7 @@ export interface RunTurns {
 export function runTurns(state: OutputState): RunTurns {
   const { kept: { entries, past }, turnPrompts, failed, results } = state;
   const calls = new Map(listOf(failed).map((call) => [call.id, call]));
-  const recent = turnsOf(listOf(entries), { begins: turnPrompts }).map((turn) => ({
+  const recent = splitTurns(listOf(entries), { begins: turnPrompts }).map((turn) => ({
     ...turn,
     toolUses: turn.toolUses.map((use) => calls.get(use.id) ?? knownCall(state, use.id) ?? use),
   }));

@@ -36,7 +36,7 @@ import { Step } from "../../step.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { backgroundTasksOf, isShellsOnly } from "../../control/background_wait.ts";
 import type { SystemEntry } from "../../../claude/transcript/entry.ts";
-import { permissionDenialsOf } from "../../../claude/transcript/permission_denials.ts";
+import { collectPermissionDenials } from "../../../claude/transcript/permission_denials.ts";
 import { buildResult } from "../result/build_result.ts";
 import { withTurns } from "../result/turn_totals.ts";
 import type { ResultFrame } from "../../../claude/wire/result_frame.ts";
@@ -372,7 +372,7 @@ function earlyResults(
       messages: taken,
       joined,
       fastMode,
-      permissionDenials: permissionDenialsOf(turn, decisions),
+      permissionDenials: collectPermissionDenials(turn, decisions),
       maxOutputTokens: outputLimits(state),
       subagents: subagentsOf(state, soFar),
       safetyStops: safetyStopsOf(state, soFar),

@@ -4,7 +4,7 @@ import { announces } from "../../control/end_session.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import { currentPrompt } from "../../control/taken_prompts.ts";
-import { isWords } from "../../../claude/transcript/special_entries.ts";
+import { isTextAnswer } from "../../../claude/transcript/special_entries.ts";
 import { toolPrefix } from "../../../claude/transcript/structured_output_tool.ts";
 import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";
 
@@ -49,7 +49,7 @@ export function withTold(before: SessionState): SessionState {
 function withCalls(before: SessionState, { entry, agentId }: UntoldLine): SessionState {
   const state = agentId === undefined ? before : {
     ...before,
-    silentAgents: silentAfter(before.silentAgents, { agentId, isSilent: !isWords(entry) }),
+    silentAgents: silentAfter(before.silentAgents, { agentId, isSilent: !isTextAnswer(entry) }),
   };
   if (entry.type === "assistant") {
     const made = entry.message.content.flatMap((block): readonly ToolCall[] =>

@@ -1,7 +1,7 @@
 import type { ContentBlock, Entry } from "../../../claude/transcript/entry.ts";
 import {
-  enqueuedNotification,
   parseTaskNotification,
+  readQueuedNotification,
 } from "../../../claude/transcript/task_notification.ts";
 import type { ControlRequest } from "../../../claude/wire/control.ts";
 import { asText, isJsonObject } from "../../../json_object.ts";
@@ -118,7 +118,7 @@ export function recordTasks(step: ControlStep, entry: Entry): void {
   if (step.state.options.caller === undefined) return;
   switch (entry.type) {
     case "other":
-      return forgetTask(step, enqueuedNotification(entry.line)?.taskId);
+      return forgetTask(step, readQueuedNotification(entry.line)?.taskId);
     case "assistant":
       return recordLaunches(step, entry);
     case "user": {
