@@ -142,6 +142,7 @@ function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore
     return restWithTasks(step);
   }
   if (phase === "settling") {
+    if (isContinued(step.state, sign)) return beginTurn(step);
     if (endRecordedTurn(step) || endAtOnce(step)) return;
     if (isFollowed(step.state) && !before.isFollowed) step.emit(followUpDeadline(step.state));
     return;
@@ -149,6 +150,17 @@ function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore
   if (sign.prompt) return beginWrittenTurn(step, before);
   if (endCarriedOutTurn(step) || endHooklessTurn(step)) return;
   if (isRefused(step.state, sign)) step.emit(idleDeadline());
+}
+
+/**
+ * Whether another Stop hook has made the turn go on after the hook that announced its end. On a busy machine the line about
+ * an earlier Stop may be read after the next Stop.
+ */
+function isContinued(
+  { announcedAt = Infinity }: SessionState,
+  { continuedAt = -Infinity }: TranscriptSign,
+): boolean {
+  return continuedAt >= announcedAt;
 }
 
 /** Waits for the child to be idle after a turn that a hook has stopped after a tool: no Stop hook follows. */

@@ -28,6 +28,8 @@ export interface TranscriptSign {
   readonly text?: string;
   /** How the turn ended, on a line that says so. */
   readonly end?: "completed" | "interrupted";
+  /** When a Stop hook has made the assistant go on, in milliseconds since the epoch, on a line that says so. */
+  readonly continuedAt?: number;
   /** Whether the line says in the place of an answer that the API failed. */
   readonly failed?: true;
   /** Whether the line is the output of a command that Claude Code has carried out by itself. */
@@ -98,12 +100,14 @@ export function transcriptSign(entry: Entry): TranscriptSign {
       };
     }
     case "system": {
-      const ends = ENDS.some((end) => end === entry.subtype) && !makesGoOn(entry);
+      const goesOn = makesGoOn(entry);
+      const ends = ENDS.some((end) => end === entry.subtype) && !goesOn;
       const blocked = readBlockedPrompt(entry);
       return {
         ...NOTHING,
         isSystem: true,
         ...(ends ? { end: "completed" } : {}),
+        ...(goesOn ? { continuedAt: Date.parse(entry.timestamp ?? "") } : {}),
         ...(readCommandOutput(entry) === undefined ? {} : { carriedOut: true }),
         ...(blocked === undefined ? {} : { blocked }),
         ...(entry.subtype === "informational" && entry.level === "warning" ? { warns: true } : {}),

@@ -33,6 +33,13 @@ const UNUSED = { type: "shells", ids: [], unused: true } as const;
 const sessionEnd = (id: string) => hook("SessionEnd", { reason: "other" }, id);
 const tasks = (...background_tasks: readonly object[]) => ({ background_tasks });
 
+/** The line about a Stop hook that has made the assistant go on, of a time in milliseconds since the epoch. */
+const blockedStop = (at: number) =>
+  line({
+    ...{ type: "system", subtype: "stop_hook_summary", hookErrors: ["Go on"] },
+    timestamp: new Date(at).toISOString(),
+  });
+
 /** Receives inputs of which only the last ends the run. */
 function lastEnds(session: Simulation, ...inputs: readonly Given[]): void {
   for (const input of inputs) {
@@ -263,6 +270,17 @@ Deno.test("another Stop hook can make the assistant continue", () => {
   assertEquals(session.ending, undefined, "the transcript may lag behind");
   session.wait(2000);
   assertEquals(session.ending, { kind: "answered", stop: last });
+});
+
+Deno.test("line about a blocked Stop shows that the turn goes on", () => {
+  // On a busy machine the line may be read after the next Stop.
+  for (const [stoppedAt, ends] of [[1000, false], [1001, true]] as const) {
+    const session = rested({ otherStopHooks: true });
+    session.receive(message("hi"), submit("hi"), PROMPT, answer("hm"));
+    session.receive({ ...stop("hm"), ranAt: stoppedAt }, blockedStop(1000));
+    session.receive({ ...IDLE, updatedAt: 2000 }, COST, COMPLETED);
+    assertEquals(session.turns, ends ? ["answered"] : [], `${stoppedAt}`);
+  }
 });
 
 Deno.test("turn that another Stop hook continues can fail", () => {

@@ -3,6 +3,8 @@ import { transcriptSign } from "../../../src/conversation/control/transcript_sig
 import type { JsonObject } from "../../../src/json_object.ts";
 import { call, line, userLine } from "./lines.ts";
 
+/** Milliseconds since the epoch. */
+const NOON = Date.UTC(2026, 10, 1, 12);
 const sign = (fields: JsonObject) => transcriptSign(line(fields).entry);
 const user = (content: unknown, more: JsonObject = {}) =>
   transcriptSign(userLine(content, more).entry);
@@ -51,8 +53,10 @@ Deno.test("transcriptSign() recognises a completed turn", () => {
     ["stop_hook_summary", { hookErrors, preventedContinuation: true }, "completed"],
   ] as const;
   for (const [subtype, more, end] of rows) {
-    const found = system(subtype, more);
+    const found = system(subtype, { ...more, timestamp: new Date(NOON).toISOString() });
     assertEquals([found.end, found.isSystem], [end, true], JSON.stringify(more));
+    const isContinued = subtype === "stop_hook_summary" && end === undefined;
+    assertEquals(found.continuedAt, isContinued ? NOON : undefined, JSON.stringify(more));
   }
 });
 
