@@ -433,6 +433,16 @@ Deno.test("a stopped turn's tasks give no later turn a result", () => {
   assertEquals(kinds(run.take()), "init assistant");
 });
 
+Deno.test("a turn that was stopped before another's tasks is no answer", () => {
+  const run = begun({ conversation: true });
+  run.push(text("One"), prompt("[Request interrupted by user]", { uuid: "i" }));
+  run.push(prompt(notification("b"), { uuid: "n" }), text("Two"));
+  run.give(stop("Two", { background_tasks: [{ id: "c", type: "shell" }] }));
+  run.push(OVER);
+  const results = fieldsOf(run.take(), "result", "subtype");
+  assertEquals(results, [["error_during_execution"], ["success"]]);
+});
+
 Deno.test("a blocked Stop's tasks give a halted turn no result", () => {
   const run = begun({ conversation: true });
   run.give(stop("One", { background_tasks: [{ id: "b", type: "shell" }] }));

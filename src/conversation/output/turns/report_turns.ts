@@ -116,7 +116,7 @@ function makeResults(
 }
 
 /** Whether a turn was stopped. The child may have gone on with the messages in its queue before it ended. */
-function isInterrupted({ end }: Turn): boolean {
+export function isInterrupted({ end }: Turn): boolean {
   return end === "interrupted" || end === "interrupted-tool";
 }
 

@@ -13,7 +13,7 @@ import {
   type TurnEnd,
   type TurnStop,
 } from "../output_state.ts";
-import { reportTurns } from "./report_turns.ts";
+import { isInterrupted, reportTurns } from "./report_turns.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { SettledMessage } from "../../control/message.ts";
 import { slashWord } from "../../control/prompt/prompt_text.ts";
@@ -29,7 +29,7 @@ import {
   subagentsOf,
   sumOf,
 } from "./run_turns.ts";
-import type { Report, ReportOptions } from "../result/verdict.ts";
+import { abortedOutcome, type Report, type ReportOptions } from "../result/verdict.ts";
 import type { OutputOptions } from "../output_options.ts";
 import { emitCommands, emitTitle } from "../session_changes.ts";
 import { Step } from "../../step.ts";
@@ -365,7 +365,7 @@ function earlyResults(
       version,
       sessionId: options.sessionId,
       uuid: newUuid(step),
-      outcome: { kind: "answered" },
+      outcome: isInterrupted(turn) ? abortedOutcome(turn) : { kind: "answered" },
       turn,
       index: state.results + state.otherResults + index,
       cost: isLate && cost !== undefined ? { ...cost, modelUsage: {} } : cost,
