@@ -66,6 +66,9 @@ async function carryOut(command: ParsedArguments, argv: readonly string[]): Prom
     case "bisect":
       return await (await import("./cli/drift/bisect_command.ts")).bisect(command.options);
     case "serve": {
+      if ("running" in command) {
+        return await (await import("./cli/commands/running_server.ts")).askServer(command.running);
+      }
       const { serve, serveUnit } = await import("./cli/commands/serve_command.ts");
       return command.unit === undefined ? await serve(command.options) : serveUnit(command.unit);
     }

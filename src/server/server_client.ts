@@ -7,9 +7,16 @@ import { whyForeign } from "../sandbox/folder/run_places.ts";
 import { type ServerPlaces, serverPlaces } from "./server_places.ts";
 import { z } from "zod/mini";
 
+/** This user has no server. */
+export class NoServerError extends CliError {}
+
 interface RequestOptions {
-  /** The body of a POST request, which is sent as it arrives. Without it the request is a GET. */
+  /** The body of a POST request, which is sent as it arrives. Without a body the request is a GET. */
   readonly body?: ReadableStream<Uint8Array<ArrayBuffer>>;
+  /** The body of a POST request, which is sent as JSON. */
+  readonly json?: unknown;
+  /** The method of a request without a body; GET by default. */
+  readonly method?: "GET" | "POST" | "DELETE";
   readonly signal?: AbortSignal;
 }
 
@@ -21,7 +28,10 @@ interface RequestOptions {
 export class ServerClient {
   readonly #socketPath: string;
 
-  /** @throws {CliError} when there is no server, or its folder cannot be trusted */
+  /**
+   * @throws {NoServerError} when there is no server
+   * @throws {CliError} when its folder cannot be trusted
+   */
   constructor(env: Environment) {
     const { folder, httpSocket } = serverPlaces(env);
     requireTrustedServer({ folder, httpSocket });
@@ -29,19 +39,25 @@ export class ServerClient {
   }
 
   /** @throws {CliError} when the server does not answer, or answers with a problem, whose text the error has */
-  async request(path: string, { body, signal }: RequestOptions = {}): Promise<Response> {
+  async request(
+    path: string,
+    { body, json, method = "GET", signal }: RequestOptions = {},
+  ): Promise<Response> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const type = body !== undefined
+      ? "application/octet-stream"
+      : json !== undefined
+      ? "application/json"
+      : undefined;
     const sent = request({
       socketPath: this.#socketPath,
       path,
       ...(signal === undefined ? {} : { signal }),
-      ...(body === undefined
-        ? {}
-        : { method: "POST", headers: { "content-type": "application/octet-stream" } }),
+      ...(type === undefined ? { method } : { method: "POST", headers: { "content-type": type } }),
     }, resolve);
     sent.on("error", reject);
-    if (body === undefined) sent.end();
-    else send(body, sent).catch(reject);
+    if (body !== undefined) send(body, sent).catch(reject);
+    else sent.end(json === undefined ? undefined : JSON.stringify(json));
     let answer: Response;
     try {
       answer = toResponse(await promise);
@@ -83,7 +99,7 @@ function requireTrustedServer(
     if (foreign === undefined) Deno.lstatSync(httpSocket);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new CliError("Cannot ask the server: there is none", {
+    throw new NoServerError("Cannot ask the server: there is none", {
       suggestion: "Start one: claude-print serve",
       cause: error,
     });
@@ -139,6 +155,23 @@ const CONVERSATION = z.looseObject({
 
 const CONVERSATIONS = z.looseObject({ conversations: z.array(CONVERSATION) });
 
+const STATUS = z.looseObject({
+  version: z.string(),
+  pid: z.number(),
+  started_at: z.string(),
+  state: z.string(),
+  socket: z.string(),
+  url: z.optional(z.string()),
+  token_file: z.optional(z.string()),
+  conversations: z.number(),
+  runs: z.number(),
+  limit: z.number(),
+  warm_children: z.array(z.looseObject({ state: z.string(), since: z.string(), cwd: z.string() })),
+});
+
+/** What a server says of itself, with further fields. */
+export type ServerStatus = z.infer<typeof STATUS>;
+
 /** A conversation in the server's list, with further fields. */
 export type ConversationSummary = z.infer<typeof CONVERSATION>;
 
@@ -150,9 +183,22 @@ export type ConversationSummary = z.infer<typeof CONVERSATION>;
 export async function fetchConversations(
   server: ServerClient,
 ): Promise<readonly ConversationSummary[]> {
-  const answer = await server.request("/v1/conversations");
-  const parsed = CONVERSATIONS.safeParse(await answer.json().catch(() => undefined));
-  if (parsed.success) return parsed.data.conversations;
+  return (await fetchParsed(server, "/v1/conversations", CONVERSATIONS)).conversations;
+}
+
+/** @throws {CliError} when the server does not answer, or with something else */
+export async function fetchStatus(server: ServerClient): Promise<ServerStatus> {
+  return await fetchParsed(server, "/v1/server", STATUS);
+}
+
+async function fetchParsed<Parsed>(
+  server: ServerClient,
+  path: string,
+  schema: z.ZodMiniType<Parsed>,
+): Promise<Parsed> {
+  const answer = await server.request(path);
+  const parsed = schema.safeParse(await answer.json().catch(() => undefined));
+  if (parsed.success) return parsed.data;
   throw new CliError("Cannot understand the server: it is of another version", {
     suggestion: "Start it again with this claude-print",
   });

@@ -103,7 +103,8 @@ function lockFolder(places: ServerPlaces): Deno.FsFile {
       );
       if (!file.tryLockSync(true)) {
         throw new CliError(`${FAILURE}: another one is there, in ${folder}`, {
-          suggestion: 'Use it: "claude-print -p" does by itself; or end it by SIGTERM first',
+          suggestion:
+            'Use it: "claude-print -p" does by itself; or end it first: claude-print serve stop',
         });
       }
       // A server that was ending may have removed the file before it was locked.

@@ -26,8 +26,13 @@ export interface CommandShape {
   readonly summary: string;
   readonly flags: readonly CommandFlag[];
   /** The words of which the first operand must be one, such as `install`. */
-  readonly action?: { readonly name: string; readonly choices: readonly string[] };
-  /** The operands after each of those words; of a command without them, under "". */
+  readonly action?: {
+    readonly name: string;
+    readonly choices: readonly string[];
+    /** Whether the command does something without one. */
+    readonly isOptional?: true;
+  };
+  /** The operands after each of those words; without one of them, under "". */
   readonly operands?: Readonly<Record<string, Operands>>;
 }
 
@@ -47,7 +52,7 @@ export interface CommandFlag {
   /** What stands for the value in the help text, such as `<path>`; empty for a switch. */
   readonly placeholder: string;
   readonly help: string;
-  /** The first words that accept the flag; absent for all. */
+  /** The first words that accept the flag, "" for none of them; absent for all. */
   readonly actions?: readonly string[];
 }
 
@@ -67,6 +72,8 @@ const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
 
 /** The actions of `cassette` that behave as the recorded program. */
 const AS_PROGRAM = ["program", "replay"];
+/** The words of `serve` that start a server or its units: none. */
+const STARTING = [""];
 const CASSETTES: Operands = {
   name: "a cassette, a tape or a folder of them",
   placeholder: "path",
@@ -185,17 +192,20 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   serve: {
     summary: "Hold conversations for other programs",
     flags: [
-      flag("--warm <number>", "Children that wait, of each kind (default 1)"),
-      flag("--max <number>", "Children that wait, in all (default 4)"),
-      flag("--idle <seconds>", "How long for nobody (default 900)"),
-      flag("--profiles <file>", "What some wait for in any case, a line each"),
-      flag("--conversations <number>", "How many at once (default 64)"),
-      flag("--port <number>", "HTTP on loopback too, with a token (0: any)"),
-      flag("--bind <address>", "With --port: another address"),
-      flag("--agentapi", "One conversation for clients of agentapi, too"),
-      flag("--install", "Write systemd units that start it so"),
-      flag("--uninstall", "Remove those units"),
+      flag("--warm <number>", "Children that wait, of each kind (default 1)", STARTING),
+      flag("--max <number>", "Children that wait, in all (default 4)", STARTING),
+      flag("--idle <seconds>", "How long for nobody (default 900)", STARTING),
+      flag("--profiles <file>", "What some wait for in any case, a line each", STARTING),
+      flag("--conversations <number>", "How many at once (default 64)", STARTING),
+      flag("--port <number>", "HTTP on loopback too, with a token (0: any)", STARTING),
+      flag("--bind <address>", "With --port: another address", STARTING),
+      flag("--agentapi", "One conversation for clients of agentapi, too", STARTING),
+      flag("--install", "Write systemd units that start it so", STARTING),
+      flag("--uninstall", "Remove those units", STARTING),
+      flag("--json", "With status: one JSON object instead of lines", ["status"]),
+      flag("--now", "With stop: end what is under way, too", ["stop"]),
     ],
+    action: { name: "an action", choices: ["status", "stop"], isOptional: true },
     operands: {
       "": {
         name: "nothing",
@@ -207,7 +217,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     },
   },
   ps: {
-    summary: "List the conversations that the server holds",
+    summary: "List conversations and warm children of the server",
     flags: [flag("--json", "One JSON object instead of a table")],
   },
   attach: {
@@ -231,7 +241,8 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
 /** Returns the command lines of a command, such as `claude-print shim status [folder]`. */
 export function commandUsage(command: CommandName): readonly string[] {
   const { flags, action: first, operands = {} } = COMMAND_SHAPES[command];
-  return (first?.choices ?? [""]).map((word) =>
+  const words = [...(first?.isOptional ?? !first ? [""] : []), ...first?.choices ?? []];
+  return words.map((word) =>
     [
       `claude-print ${command}`,
       ...(word === "" ? [] : [word]),
@@ -329,7 +340,8 @@ function checkOperands(
   const { action, operands: shapes = {} } = COMMAND_SHAPES[command];
   const suggestion = `"claude-print ${command} --help" says how`;
   const [word = ""] = action === undefined ? [] : operands;
-  if (action !== undefined && !action.choices.includes(word)) {
+  const needsAction = action !== undefined && !(action.isOptional && operands.length === 0);
+  if (needsAction && !action.choices.includes(word)) {
     throw usageError(
       `${command} ${operands.length === 0 ? `needs ${action.name}` : `does not take "${word}"`}`,
       `Use one of ${action.choices.join(", ")}; ${suggestion}`,
@@ -338,12 +350,13 @@ function checkOperands(
   const wrong = used.find((flag) => !flagFits(flag, word));
   if (wrong !== undefined) {
     throw usageError(
-      `${command} ${word} does not take "${wrong.name}"`,
-      `Leave it out: only ${command} ${wrong.actions?.join(", ")} has it`,
+      `${`${command} ${word}`.trimEnd()} does not take "${wrong.name}"`,
+      `Leave it out: only ${`${command} ${wrong.actions?.join(", ")}`.trimEnd()} has it`,
     );
   }
   const shape = shapes[word];
-  if (shape !== undefined && operands.length - (action === undefined ? 0 : 1) < shape.min) {
+  const given = action === undefined ? operands : operands.slice(1);
+  if (shape !== undefined && given.length < shape.min) {
     throw usageError(
       `${[command, ...operands.slice(0, 1)].join(" ")} needs ${shape.name}`,
       suggestion,

@@ -142,7 +142,13 @@ function bisectOptions(given: CommandArguments): BisectOptions {
 const UNIT_FLAGS = ["--install", "--uninstall"];
 
 function serveArguments(given: CommandArguments, argv: readonly string[]): ParsedArguments {
-  const { switches, rest } = given;
+  const { switches, rest, operands: [word] } = given;
+  if (word === "status") {
+    return { kind: "serve", running: { action: word, json: switches.has("--json") } };
+  }
+  if (word === "stop") {
+    return { kind: "serve", running: { action: word, now: switches.has("--now") } };
+  }
   const [unit, other] = UNIT_FLAGS.filter((name) => switches.has(name));
   if (other !== undefined) {
     throw usageError(`${unit} and ${other} were both given`, "Leave one of them out");

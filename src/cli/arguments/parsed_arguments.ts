@@ -183,6 +183,12 @@ export type ServeUnitOptions = {
   readonly flags: readonly string[];
 };
 
+/** Asks the running server what it does, or ends it. */
+export type ServerRequest =
+  | { readonly action: "status"; readonly json: boolean }
+  /** With `now` what is under way is ended too. */
+  | { readonly action: "stop"; readonly now: boolean };
+
 export type Shell = "bash" | "zsh" | "fish";
 
 /** What a command line asks for. `short` is true for `-v`, whose output the Agent SDKs parse. */
@@ -199,6 +205,7 @@ export type ParsedArguments =
   | { readonly kind: "drift"; readonly options: DriftOptions }
   | { readonly kind: "bisect"; readonly options: BisectOptions }
   | { readonly kind: "serve"; readonly options: ServeOptions; readonly unit?: ServeUnitOptions }
+  | { readonly kind: "serve"; readonly running: ServerRequest }
   | { readonly kind: "ps"; readonly json: boolean }
   | { readonly kind: "attach"; readonly id: string; readonly takesOver: boolean }
   | { readonly kind: "logs"; readonly id: string; readonly follows: boolean }

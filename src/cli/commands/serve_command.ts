@@ -107,7 +107,12 @@ export async function serve(options: ServeOptions): Promise<number> {
     ? undefined
     : undo.use(await AgentConversation.open(registry, createAgentProfile(options.agentArgs)));
   const delegated = { total: 0, running: 0 };
-  const { servers, addresses } = listenForHttp(options.tcp, {
+  const [stopping, stoppingNow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const stop = (now: boolean) => {
+    stopping.resolve();
+    if (now) stoppingNow.resolve();
+  };
+  const { servers, url } = listenForHttp(options.tcp, {
     places,
     undo,
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
@@ -118,6 +123,11 @@ export async function serve(options: ServeOptions): Promise<number> {
       limits: BODY_LIMITS,
       startedAt: Date.now(),
       delegated,
+      listening: () => ({
+        socket: places.httpSocket,
+        ...(url === undefined ? {} : { url, token_file: places.token }),
+      }),
+      stop: ({ now }) => stop(now),
     },
     reserve: undo.use(new FileReserve({ runs: () => registry.activeCount + runs.runCount })),
     onInternalError: logInternalError,
@@ -134,20 +144,19 @@ export async function serve(options: ServeOptions): Promise<number> {
       onInternalError: logInternalError,
     })));
   undo.use(catchUncaughtErrors(logInternalError));
-  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
-    first.resolve();
-    if (++signals > 1 || signal === "SIGQUIT") second.resolve();
+    stop(++signals > 1 || signal === "SIGQUIT");
   }));
-  print(Deno.stdout, `${addresses.join("\n")}\n`);
-  await first.promise;
+  const page = url === undefined ? [] : [`${url} (its token: ${places.token})`];
+  print(Deno.stdout, `${[places.httpSocket, ...page].join("\n")}\n`);
+  await stopping.promise;
   const drain = async () => {
     await Promise.all([registry.drain(), runs.close()]);
     const closed = Promise.all(servers.map((server) => server.close()));
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
   };
-  await Promise.race([drain(), second.promise]);
+  await Promise.race([drain(), stoppingNow.promise]);
   return 0;
 }
 
@@ -185,7 +194,7 @@ function createAgentProfile(args: readonly string[]): ConversationProfile {
 /**
  * Serves HTTP on the socket, and on TCP if the options name an address.
  *
- * @returns the servers, and where they listen as lines for a person
+ * @returns the servers, and the URL of the one on TCP
  */
 function listenForHttp(
   tcp: ServeOptions["tcp"],
@@ -193,12 +202,12 @@ function listenForHttp(
     readonly places: ServerPlaces;
     readonly undo: AsyncDisposableStack;
   },
-): { readonly servers: readonly HttpServer[]; readonly addresses: readonly string[] } {
+): { readonly servers: readonly HttpServer[]; readonly url?: string } {
   const abort = (server: HttpServer) => server.abort();
   const create = <Created>(one: () => Created) => createInServerFolder(places, one);
   const at = { path: places.httpSocket };
   const local = undo.adopt(create(() => serveHttp({ ...options, at })), abort);
-  if (tcp === undefined) return { servers: [local], addresses: [places.httpSocket] };
+  if (tcp === undefined) return { servers: [local] };
   const remote = undo.adopt(
     listenOnTcp(tcp, {
       ...options,
@@ -208,8 +217,7 @@ function listenForHttp(
     abort,
   );
   const host = tcp.hostname.includes(":") ? `[${tcp.hostname}]` : tcp.hostname;
-  const address = `http://${host}:${remote.port} (its token: ${places.token})`;
-  return { servers: [local, remote], addresses: [places.httpSocket, address] };
+  return { servers: [local, remote], url: `http://${host}:${remote.port}` };
 }
 
 function listenOnTcp(

@@ -5,9 +5,11 @@ import {
   type ConversationSummary,
   fetchConversation,
   fetchConversations,
+  fetchStatus,
   noAnswerError,
   parseServerEvents,
   ServerClient,
+  type ServerStatus,
 } from "../../server/server_client.ts";
 import { escapeJson, print, stringifyVisibly } from "../report/print.ts";
 import { CliError, EXIT } from "../../cli_error.ts";
@@ -19,7 +21,7 @@ const SHORT_ID = 8;
 const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
 
 /**
- * Lists the conversations of this user's server, as a table or as the server's JSON.
+ * Lists the conversations and warm children of this user's server, as a table or as the server's JSON.
  *
  * @returns the exit code
  * @throws {CliError} when there is no server, or it cannot be asked
@@ -27,21 +29,26 @@ const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
 export async function ps({ json }: { readonly json: boolean }): Promise<number> {
   const server = new ServerClient(callerEnvironment());
   const conversations = await fetchConversations(server);
-  if (json) print(Deno.stdout, `${stringifyVisibly({ conversations })}\n`);
-  else if (conversations.length === 0) print(Deno.stdout, "There are no conversations\n");
-  else print(Deno.stdout, `${formatTable(conversations, Date.now())}\n`);
+  const { warm_children } = await fetchStatus(server);
+  const now = Date.now();
+  const length = shortestUniqueLength(conversations.map(({ id }) => id));
+  const rows = [
+    ...conversations.map((each) => formatConversation(each, { length, now })),
+    ...warm_children.map((each) => formatWarmChild(each, now)),
+  ];
+  if (json) print(Deno.stdout, `${stringifyVisibly({ conversations, warm_children })}\n`);
+  else if (rows.length > 0) print(Deno.stdout, `${formatTable([HEADINGS, ...rows])}\n`);
+  else print(Deno.stdout, "There are no conversations and no warm children\n");
   return 0;
 }
 
-function formatTable(conversations: readonly ConversationSummary[], now: number): string {
-  const length = shortestUniqueLength(conversations.map(({ id }) => id));
-  const rows = [HEADINGS, ...conversations.map((each) => formatRow(each, { length, now }))];
+function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = HEADINGS.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
   return rows.map((row) => row.map((text, at) => text.padEnd(widths[at] ?? 0)).join("  ").trimEnd())
     .join("\n");
 }
 
-function formatRow(
+function formatConversation(
   { id, state, since, waiting, turns, total_cost_usd: cost, cwd }: ConversationSummary,
   { length, now }: { readonly length: number; readonly now: number },
 ): readonly string[] {
@@ -53,6 +60,14 @@ function formatRow(
     `$${cost.toFixed(4)}`,
     cwd ?? "",
   ].map((text) => escapeInvisible(text));
+}
+
+function formatWarmChild(
+  { state, since, cwd }: ServerStatus["warm_children"][number],
+  now: number,
+): readonly string[] {
+  const duration = formatDuration(Math.max(0, now - Date.parse(since)));
+  return ["-", `warm: ${state}`, duration, "-", "-", cwd].map((text) => escapeInvisible(text));
 }
 
 /** Returns how many characters of each id are needed to make it unique. */

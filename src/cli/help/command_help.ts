@@ -136,7 +136,8 @@ one ends the search.`,
 this user can reach: $XDG_RUNTIME_DIR/claude-print/http.sock, or where there is
 no such directory, a private folder in TMPDIR. The first line it prints is that
 socket. SIGTERM lets what is under way come to its end; a second one or SIGQUIT
-ends it.
+ends it. "serve stop" does the same and waits for the end of the server, which
+with --now does not wait; "serve status" tells what it does.
 
 Claude Codes that have been started ahead wait for whoever asks for the like of
 what was asked for before, each for one conversation; --warm 0 has none. A line
@@ -155,12 +156,15 @@ and says how to start them; flags beside it are those of the server, as in
 "claude-print serve --warm 2 --install". What somebody else has written or
 changed there is left as it is.`,
     closing: `Exit codes:
-  0    it was told to stop, or the units are there
-  2    it cannot listen, or another one of this user's is there`,
+  0    it was told to stop, or the units are there; status: it is running;
+       stop: it has ended, or there was none
+  2    it cannot listen, or another one of this user's is there
+       status: there is none, or it does not answer; stop: it does not end`,
   },
   ps: {
     description: `Lists the conversations that "claude-print serve" holds for other programs: what
-each is at and for how long, its turns, what it has cost, and where it works.`,
+each is at and for how long, its turns, what it has cost, and where it works;
+and the Claude Codes that wait for a run.`,
     closing: `Exit codes:
   0    they are listed, or there is none
   2    there is no server, or it does not answer`,

@@ -51,7 +51,17 @@ export class ConversationRegistry implements AsyncDisposable {
 
   /** How many conversations and runs have not ended. */
   get activeCount(): number {
-    return this.#runs.size + this.list().filter(({ hasEnded: isOver }) => !isOver).length;
+    return this.#runs.size + this.openConversations;
+  }
+
+  /** How many conversations have not ended. */
+  get openConversations(): number {
+    return this.list().filter(({ hasEnded: isOver }) => !isOver).length;
+  }
+
+  /** Whether it accepts nothing new. */
+  get isDraining(): boolean {
+    return this.#isDraining;
   }
 
   get counts(): RegistryCounts {

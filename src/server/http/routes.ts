@@ -11,7 +11,7 @@ import {
 import { showCassette, showScreen, streamEvents, typeKeys } from "./conversation_streams.ts";
 import type { Call, Route } from "./serve_http.ts";
 import { readJson, unknownKeyError } from "./request_body.ts";
-import { problemBody, toProblem } from "../problems.ts";
+import { problemBody, ProblemError, toProblem } from "../problems.ts";
 import { checkPrompt, readListInput } from "../../cli/arguments/check_prompt.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { Activity } from "../conversations/conversation_state.ts";
@@ -33,6 +33,8 @@ export const ROUTES: readonly Route[] = [
   { method: "GET", path: `${ONE}/cassette`, handle: showCassette },
   { method: "POST", path: `${ONE}/keys`, handle: typeKeys },
   { method: "POST", path: "/v1/run", handle: answerRun },
+  { method: "GET", path: "/v1/server", handle: getServer },
+  { method: "DELETE", path: "/v1/server", handle: stopServer },
   { method: "GET", path: "/healthz", isPublic: true, handle: getHealth },
   { method: "GET", path: "/openapi.json", handle: () => Response.json(openapi) },
   { method: "GET", path: "/metrics", handle: getMetrics },
@@ -40,6 +42,41 @@ export const ROUTES: readonly Route[] = [
 
 function getHealth({ context: { version } }: Call): Response {
   return Response.json({ status: "ok", version });
+}
+
+/** Reports on the server, for a person. */
+function getServer({ context }: Call): Response {
+  const { version, registry, pool, startedAt, delegated, listening } = context;
+  return Response.json({
+    version,
+    pid: Deno.pid,
+    started_at: new Date(startedAt).toISOString(),
+    state: registry.isDraining ? "stopping" : "running",
+    ...listening(),
+    conversations: registry.openConversations,
+    runs: registry.activeCount - registry.openConversations + delegated.running,
+    limit: registry.limit,
+    warm_children: (pool?.children ?? []).map(({ isReady, startedAt, cwd }) => ({
+      state: isReady ? "ready" : "starting",
+      since: new Date(startedAt).toISOString(),
+      cwd,
+    })),
+  });
+}
+
+/** Ends the server: when what is under way is done, or with `?now=true` at once. */
+function stopServer({ context: { stop }, url, gone }: Call): Response {
+  const now = url.searchParams.get("now") ?? "false";
+  if (!["true", "false"].includes(now)) {
+    throw new ProblemError({
+      status: 400,
+      detail: `Cannot stop the server: now is ${JSON.stringify(now.slice(0, 100))}`,
+      suggestion: "Write it as ?now=true, or leave it out",
+    });
+  }
+  // The server ends its connections, too, so the answer has to be sent before.
+  gone.addEventListener("abort", () => stop({ now: now === "true" }), { once: true });
+  return new Response(null, { status: 202 });
 }
 
 /** The keys of the body of a run. `id` is the client's own; the answer repeats it in `input`. */

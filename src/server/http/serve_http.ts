@@ -10,12 +10,20 @@ export interface ServeContext {
   readonly version: string;
   readonly registry: ConversationRegistry;
   /** The pool of warm children, if there is one. */
-  readonly pool?: Pick<Pool, "entries" | "counts"> | undefined;
+  readonly pool?: Pick<Pool, "entries" | "children" | "counts"> | undefined;
   readonly limits: BodyLimits;
   /** When the server was started, in milliseconds since the epoch. */
   readonly startedAt: number;
   /** How many runs were delegated to this server, and how many of them have not ended yet. */
   readonly delegated: { readonly total: number; readonly running: number };
+  /** The path of its socket; if it listens on TCP, also the URL and the path of the token. */
+  readonly listening: () => {
+    readonly socket: string;
+    readonly url?: string;
+    readonly token_file?: string;
+  };
+  /** Ends the server when what is under way is done, or at once. */
+  readonly stop: (options: { readonly now: boolean }) => void;
 }
 
 /** A request to a route. */

@@ -30,6 +30,14 @@ export interface PoolEntry {
   readonly ready: number;
 }
 
+/** A child that waits for a conversation. */
+interface WaitingChild {
+  readonly isReady: boolean;
+  /** When it was started, in milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly cwd: string;
+}
+
 /** How long to wait for a warm child that is still starting, in milliseconds. A new child would take as long. */
 const READY_TIMEOUT_MS = 3000;
 
@@ -82,6 +90,13 @@ export class Pool implements AsyncDisposable {
         ready: waiting.filter(({ isReady }) => isReady).length,
       };
     });
+  }
+
+  /** The warm children. */
+  get children(): readonly WaitingChild[] {
+    return [...this.#children].filter(({ isWaiting }) => isWaiting).map((
+      { isReady, openedAt: startedAt, profile: { cwd } },
+    ) => ({ isReady, startedAt, cwd }));
   }
 
   /** How many conversations got a warm child (`waited`), and how many a new one (`started`). */

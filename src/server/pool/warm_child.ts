@@ -40,6 +40,8 @@ interface WarmChildOptions {
  */
 export class WarmChild {
   readonly profile: ChildProfile;
+  /** When it was started, in milliseconds since the epoch. */
+  readonly openedAt = Date.now();
   readonly #caller: CallerSlot;
   readonly #signals = new LateSignals({ listen: false });
   readonly #outlets: Outlet[] = [];

@@ -116,6 +116,9 @@ testCommands("a command knows its flags", [
       agentArgs: ["--model", "x"],
     },
   }],
+  ["serve status --json", { running: { action: "status", json: true } }],
+  ["serve stop", { running: { action: "stop", now: false } }],
+  ["serve stop --now", { running: { action: "stop", now: true } }],
   ["serve --install --warm 2", {
     options: { ...SERVE, warm: 2 },
     unit: { action: "install", flags: ["--warm", "2"] },
@@ -229,6 +232,10 @@ testErrors("a command refuses what it does not know", [
   ["serve --bind x", "--bind needs --port"],
   ["serve --install --uninstall", "--install and --uninstall were both given"],
   ["serve --uninstall --warm 2", "--uninstall goes with nothing else"],
+  ["serve start", 'serve does not take "start"'],
+  ["serve stop -- x", 'serve does not take "--"'],
+  ["serve stop --warm 2", 'serve stop does not take "--warm"'],
+  ["serve --json", 'serve does not take "--json"'],
   ["serve -- x", 'what stands behind "--" goes with --agentapi'],
   ["attach", "attach needs the id of a conversation"],
   ["attach a b", 'attach does not take "b"'],
@@ -314,6 +321,7 @@ Deno.test("a command's help names its usage within 80 columns", async () => {
       "claude-print drift [flags] <path>...\n",
       "claude-print bisect [flags] [path]...\n",
       "claude-print serve [flags] [-- flags of claude -p]\n",
+      "claude-print serve stop [flags]\n",
     ]
   ) {
     const [, command = ""] = usage.split(" ");

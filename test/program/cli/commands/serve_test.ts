@@ -107,6 +107,35 @@ Deno.test("SIGTERM waits for turns, a second signal ends them", async () => {
   }
 });
 
+Deno.test("serve status reports, serve stop ends the server", async () => {
+  await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
+  {
+    await using talk = await talking(claude);
+    const run = async (...args: readonly string[]) => {
+      const env = { ...claude.home.env, ...talk.server.env };
+      return await startProgram([...CLAUDE_PRINT, "serve", ...args], { env, cwd: "/" }).ended;
+    };
+    await claude.untilNoted("prompt");
+    const { code, stdout } = await run("status");
+    assertEquals(code, 0);
+    assertMatch(
+      stdout,
+      /^Running for \d+ s \(version \S+, pid \d+\)\nSocket: \/.+\nConversations: 1 of/u,
+    );
+    const waiting = run("stop");
+    const state = async () => JSON.parse((await run("status", "--json")).stdout).state;
+    await until(async () => await state() === "stopping", "it is stopping");
+    assertEquals((await run("stop", "--now")).stdout, "The server has ended\n");
+    assertEquals((await waiting).stdout, "The server has ended\n");
+    assertEquals((await talk.server.ended).code, 0);
+    const none = await run("status");
+    assertEquals([none.code, none.stdout], [2, ""]);
+    assertStringIncludes(none.stderr, "Cannot ask the server: there is none\n  Start one: ");
+    assertEquals(await run("stop"), { code: 0, stdout: "No server is running\n", stderr: "" });
+  }
+  assertEquals(await leftovers(claude.home), []);
+});
+
 Deno.test("the next server removes a killed server's leftovers", async () => {
   await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
   {

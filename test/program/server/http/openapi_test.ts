@@ -78,7 +78,13 @@ Deno.test("every answer matches the OpenAPI file", async () => {
   const ours = { args: ["--claude-binary", claude.binary] };
   const all = "/v1/conversations";
 
-  for (const path of ["/healthz", "/metrics", "/openapi.json", all]) await file.ask("get", path);
+  for (const path of ["/healthz", "/metrics", "/openapi.json", "/v1/server", all]) {
+    await file.ask("get", path);
+  }
+  for (const [now, status] of [["?now=maybe", 400], ["?now=true", 202], ["", 202]] as const) {
+    assertEquals((await file.ask("delete", `/v1/server${now}`)).status, status);
+  }
+  assertEquals(server.stops, [{ now: true }, { now: false }]);
   const { body: { id } } = await file.ask("post", all, { profile: { ...ours, record: true } });
   const one = `${all}/${id}`;
   await file.ask("post", `${one}/messages`, { content: "go", when: "interrupt" });

@@ -24,6 +24,7 @@ export async function serveInProcess(
   const folder = await Deno.makeTempDir();
   const socket = `${folder}/http.sock`;
   const mistakes: unknown[] = [];
+  const stops: { readonly now: boolean }[] = [];
   const registry = new ConversationRegistry({
     hold: holdConversation,
     env: claude.home.env,
@@ -42,13 +43,15 @@ export async function serveInProcess(
       limits,
       startedAt: 0,
       delegated: { total: 0, running: 0 },
+      listening: () => ({ socket }),
+      stop: (how) => stops.push(how),
     },
     reserve,
     onInternalError: (error) => mistakes.push(error),
   });
   const client = socketClient(socket);
   return {
-    ...{ folder, socket, registry, mistakes, request: client.request, ask: client.ask },
+    ...{ folder, socket, registry, mistakes, stops, request: client.request, ask: client.ask },
     /** Opens a conversation, and gives its path. */
     async open(profile: Readonly<Record<string, unknown>> = {}): Promise<string> {
       const { status, body, headers } = await client.ask("POST", "/v1/conversations", {

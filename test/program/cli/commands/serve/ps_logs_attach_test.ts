@@ -20,10 +20,11 @@ interface FakeServer extends AsyncDisposable {
 const SIZE = { rows: 5, cols: 40 };
 const NOT_FOUND = () => Response.json({}, { status: 404 });
 
-/** Starts a server that lists conversations, and answers other requests by a function. */
+/** Starts a server that lists conversations and warm children, and answers other requests by a function. */
 async function fakeServer(
   answer: (request: Request, path: string) => Response | Promise<Response>,
   conversations: () => unknown = () => [toldOf("a")],
+  warmChildren: readonly unknown[] = [],
 ): Promise<FakeServer> {
   const runtime = await Deno.makeTempDir();
   const folder = `${runtime}/claude-print`;
@@ -32,9 +33,14 @@ async function fakeServer(
     { path: `${folder}/http.sock`, onListen: () => {} },
     (request) => {
       const { pathname } = new URL(request.url);
-      return pathname === "/v1/conversations"
-        ? Response.json({ conversations: conversations() })
-        : answer(request, pathname);
+      switch (pathname) {
+        case "/v1/conversations":
+          return Response.json({ conversations: conversations() });
+        case "/v1/server":
+          return Response.json({ ...STATUS, warm_children: warmChildren });
+        default:
+          return answer(request, pathname);
+      }
     },
   );
   const env = {
@@ -58,6 +64,17 @@ async function fakeServer(
   };
 }
 
+const STATUS = {
+  version: "1",
+  pid: 1,
+  started_at: new Date().toISOString(),
+  state: "running",
+  socket: "/s",
+  conversations: 0,
+  runs: 0,
+  limit: 1,
+};
+
 /** A conversation as a server tells of it. */
 function toldOf(
   id: string,
@@ -75,29 +92,36 @@ function toldOf(
   };
 }
 
-Deno.test("ps lists conversations as a table and as JSON", async () => {
+Deno.test("ps lists conversations and warm children", async () => {
   const conversations = [
     toldOf("aaaaaaaa-1", { state: "waiting", waiting: { for: "permission", cause: "Bash" } }),
     toldOf("aaaaaaaa-2", { cwd: "/x\x1b[2J\u202e" }),
   ];
-  await using server = await fakeServer(NOT_FOUND, () => conversations);
+  const warm_children = [
+    { state: "ready", since: new Date(Date.now() - 7_200_000).toISOString(), cwd: "/w\x1b" },
+  ];
+  await using server = await fakeServer(NOT_FOUND, () => conversations, warm_children);
   assertEquals(await server.run("ps"), {
     code: 0,
     stderr: "",
     stdout: `ID          STATE                FOR  TURNS  COST     FOLDER
 aaaaaaaa-1  waiting: permission  5 h  2      $0.5000  /home/me
 aaaaaaaa-2  idle                 5 h  2      $0.5000  /x<U+001B>[2J<U+202E>
+-           warm: ready          2 h  -      -        /w<U+001B>
 `,
   });
   const { stdout } = await server.run("ps", "--json");
-  assertEquals(JSON.parse(stdout), { conversations });
+  assertEquals(JSON.parse(stdout), { conversations, warm_children });
   for (const unseen of ["\x1b", "\u202e"]) assert(!stdout.includes(unseen));
 });
 
 Deno.test("ps names a missing, foreign or empty server", async () => {
   let conversations: unknown = [];
   await using server = await fakeServer(NOT_FOUND, () => conversations);
-  assertEquals((await server.run("ps")).stdout, "There are no conversations\n");
+  assertEquals(
+    (await server.run("ps")).stdout,
+    "There are no conversations and no warm children\n",
+  );
   conversations = [{ id: 7 }];
   const other = await server.run("ps");
   assertEquals([other.code, other.stdout], [2, ""]);
