@@ -25,7 +25,7 @@ Deno.test("toCliError() names the missing permission without flags of deno", () 
 });
 
 Deno.test("toCliError() knows errors of ffi by their suggestions", () => {
-  const cause = new UnfitFileError("/a", { reason: "it is no regular file" });
+  const cause = new UnfitFileError("/a", { reason: "it is not a regular file" });
   const error = toCliError(cause);
   assertInstanceOf(error, CliError);
   assertEquals(

@@ -14,7 +14,7 @@ const O_PATH = 0o10000000;
 export class UnfitFileError extends Error {
   override readonly name = "UnfitFileError";
   readonly path: string;
-  /** One clause, such as "it is no regular file". */
+  /** One clause, such as "it is not a regular file". */
   readonly reason: string;
   /** What the user can do about it. */
   readonly suggestion = "Put a regular file that you may read in its place, or remove it";
@@ -39,7 +39,7 @@ export class UnfitFileError extends Error {
  * @param options.limit the largest file that is read, in bytes
  * @param options.from the first byte, counted from the start of the file; 0 by default
  * @param options.most the largest number of bytes; all by default
- * @throws {UnfitFileError} if it is no regular file, larger than the limit, or cannot be opened
+ * @throws {UnfitFileError} if it is not a regular file, larger than the limit, or cannot be opened
  * @throws {Deno.errors.NotFound} if it does not exist
  */
 export function readRegularFile(
@@ -92,7 +92,7 @@ export class RegularFile implements Disposable {
   readonly id: string;
 
   /**
-   * @throws {UnfitFileError} if it is no regular file, or cannot be opened
+   * @throws {UnfitFileError} if it is not a regular file, or cannot be opened
    * @throws {Deno.errors.NotFound} if it does not exist
    */
   constructor(path: string, { followsLinks = false }: { readonly followsLinks?: boolean } = {}) {
@@ -125,7 +125,7 @@ function openRegular(path: string, following = 0): number {
   const held = open(path, { flags: O_PATH | O_CLOEXEC | following, named: path });
   try {
     if (fdStat(held).kind !== "file") {
-      throw new UnfitFileError(path, { reason: "it is no regular file" });
+      throw new UnfitFileError(path, { reason: "it is not a regular file" });
     }
     const flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     return open(`/proc/self/fd/${held}`, { flags, named: path });

@@ -10,8 +10,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 const EQUALS = "=".charCodeAt(0);
 
 /**
- * The environment of this program, with the variables that are not UTF-8, which Deno leaves out: their bytes are kept
- * as `escapedText` does, so that a child gets them as they are.
+ * Returns the environment of this program. Deno omits variables that are not UTF-8; they are added with `escapedText`, so
+ * that a child receives the same bytes.
  */
 export function callerEnvironment(): Environment {
   const env = Deno.env.toObject();
@@ -22,7 +22,7 @@ export function callerEnvironment(): Environment {
   return left.length === 0 ? env : { ...Object.fromEntries(left), ...env };
 }
 
-/** What of the environment is not UTF-8, each a name and a value; nothing where `/proc` cannot be read. */
+/** The entries of the environment that are not UTF-8; empty if `/proc` cannot be read. */
 function nonUtf8Entries(): readonly Uint8Array[] {
   try {
     return readProcStrings("/proc/self/environ")
@@ -43,9 +43,9 @@ function isUtf8(bytes: Uint8Array): boolean {
 }
 
 /**
- * The value of an environment variable that names a folder this program works in.
+ * Returns the value of an environment variable that names a folder.
  *
- * @throws {CliError} when it is not UTF-8: Deno reaches no such folder
+ * @throws {CliError} if it is not UTF-8, because Deno cannot use such a path
  */
 export function pathVariable(env: Environment, name: string): string | undefined {
   const value = env[name];
@@ -55,7 +55,7 @@ export function pathVariable(env: Environment, name: string): string | undefined
   });
 }
 
-/** Whether a variable switches something on, as Claude Code reads its own. */
+/** Whether a variable's value means "on", by Claude Code's rules. */
 export function isSwitchedOn(value: string | undefined): boolean {
   return /^(?:1|true|yes|on)$/iu.test(value ?? "");
 }

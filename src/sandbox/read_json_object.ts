@@ -1,15 +1,15 @@
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 
-/** The largest file that is read, in bytes: whatever 16 MB of JSON become, memory has room for it. */
+/** The largest file that is read, in bytes. */
 const LIMIT = 16_000_000;
 
-/** More for the user's own: `.claude.json` keeps something of every project. */
+/** The same for `.claude.json`, which has an entry for every project. */
 const OWN_LIMIT = 128_000_000;
 
 /**
- * Reads a JSON object from a file; `undefined` when the file is missing, unreadable or holds something else. What is no
- * regular file is left out, as Claude Code leaves it out (2.1.330).
+ * Reads a JSON object from a file; undefined if the file is missing, unreadable or holds another value. Files that are not
+ * regular are ignored, as Claude Code ignores them (2.1.330).
  *
  * @param options.limit the largest file that is read, in bytes; 16 MB by default
  */
@@ -26,11 +26,11 @@ export function readJsonObject(
 }
 
 /**
- * Reads `.claude.json` or `.credentials.json`, which Claude Code does not start without: where they are a FIFO it waits
- * for ever (2.1.330).
+ * Reads `.claude.json` or `.credentials.json`. Claude Code would wait for ever if one of them is a FIFO (2.1.330), so this is
+ * an error.
  *
- * @returns `undefined` when the file is missing or holds something else
- * @throws {UnfitFileError} when it is no regular file, too large, or not to be opened
+ * @returns undefined if the file is missing or holds another value
+ * @throws {UnfitFileError} if it is not a regular file, is too large or cannot be opened
  */
 export function readOwnJsonObject(path: string): JsonObject | undefined {
   return readObject(path, OWN_LIMIT);

@@ -1,12 +1,12 @@
-/** How often a removal is tried: a tool that was left running may put a file into a folder while it is emptied. */
+/** How often a removal is tried. A tool that still runs may write a file while the folder is emptied. */
 const TRIES = 3;
 
 /**
- * Removes a folder and everything in it; one that is not there is as good as removed. Links in it are removed and not
- * followed, and folders that a tool has closed, as caches of packages are, are opened first.
+ * Removes a folder and everything in it. A missing folder is no error. Links are removed, not followed. Folders without
+ * write permission, such as those of package caches, are made writable first.
  *
  * @param remove removes recursively, as `Deno.removeSync` does
- * @returns why it could not be removed, if it could not
+ * @returns the error if it could not be removed
  */
 export function removeFolder(
   path: string,
@@ -26,7 +26,7 @@ export function removeFolder(
   return problem;
 }
 
-/** Lets the owner of a folder, and of all folders in it, remove what is there, as far as they are this user's. */
+/** Makes a folder and all folders in it writable, as far as they belong to this user. */
 function open(path: string): void {
   try {
     if (!Deno.lstatSync(path).isDirectory) return;
@@ -35,15 +35,15 @@ function open(path: string): void {
       if (isDirectory) open(`${path}/${name}`);
     }
   } catch {
-    // It is somebody else's, or gone.
+    // It belongs to another user, or is gone.
   }
 }
 
-/** Removes a folder if it is there and empty: nothing of anybody's is lost. */
+/** Removes a folder if it exists and is empty. */
 export function removeEmpty(folder: string): void {
   try {
     if (Deno.lstatSync(folder).isDirectory) Deno.removeSync(folder);
   } catch {
-    // It was not made, or there is something in it.
+    // It does not exist or is not empty.
   }
 }

@@ -5,16 +5,16 @@ import { CliError } from "../cli_error.ts";
 import { readProcessStat } from "./run_processes.ts";
 
 /**
- * How many files have to be allowed at once: with fewer than 23 Claude Code answers, but starts no hook that says so
- * (2.1.330), and some more are for servers and what else a run may have.
+ * The smallest limit of open files. With fewer than 23, Claude Code answers but starts no hooks (2.1.330). MCP servers and
+ * others need some more.
  */
 const FEWEST_FILES = 48;
 
 /**
- * Sees to it that what every run builds on is there, which is not so in every container and chroot: `/proc`,
- * `/dev/null`, a shell for hooks and the guard, and as many files as it takes.
+ * Checks what every run needs and some containers lack: `/proc`, `/dev/null`, a shell for hooks and the guard, and enough
+ * open files.
  *
- * @throws {CliError} when one of them is missing
+ * @throws {CliError} if one of them is missing
  */
 export function requireSystem(): void {
   requireProc();
@@ -23,12 +23,12 @@ export function requireSystem(): void {
   } catch (cause) {
     if (!(cause instanceof LibcError)) throw cause;
     throw new CliError(`Cannot use /dev/null: ${cause.description}`, {
-      suggestion: "Make it anew: mknod -m 666 /dev/null c 1 3",
+      suggestion: "Create it: mknod -m 666 /dev/null c 1 3",
       cause,
     });
   }
   if (!isProgram("/bin/sh")) {
-    throw new CliError("Cannot run hooks: /bin/sh is not there, or no program", {
+    throw new CliError("Cannot run hooks: /bin/sh is missing or is not a program", {
       suggestion: "Install a shell, such as dash or busybox",
     });
   }
@@ -49,9 +49,9 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Sees to it that `/proc` is there: it alone tells which processes are a run's, and which runs still go on.
+ * Checks that `/proc` is mounted. It is needed to find the processes of a run, and to see which runs live.
  *
- * @throws {CliError} when it is not
+ * @throws {CliError} if it is not
  */
 export function requireProc(): void {
   if (readProcessStat("self") !== undefined) return;

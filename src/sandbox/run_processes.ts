@@ -2,22 +2,22 @@ import { LibcError } from "../../ffi/errno.ts";
 import { readProcFile, readProcPids } from "../../ffi/processes/proc.ts";
 import { kill, killGroup } from "../../ffi/processes/process.ts";
 
-/** What `/proc/<pid>/stat` says of a process (proc(5)). Pid and start time together are never given to a later one. */
+/** Fields of `/proc/<pid>/stat` (proc(5)). No later process has the same pid and start time. */
 interface ProcessStat {
   readonly pid: number;
   /** Clock ticks since boot. */
   readonly startTime: string;
   readonly parent: number;
-  /** Process group and session, each named by the pid of the process that leads or led it. */
+  /** Process group and session. Each is the pid of its leader, which may have ended. */
   readonly group: number;
   readonly session: number;
-  /** Whether it is stopped, and does nothing until it is told to go on. */
+  /** Whether it is stopped by a signal. */
   readonly stopped: boolean;
-  /** Whether it has ended and only waits for its parent to ask. */
+  /** Whether it has ended and is not reaped yet. */
   readonly ended: boolean;
 }
 
-/** Reads what the kernel says of a process; undefined when there is none with this pid. */
+/** Reads the fields of a process; undefined if it does not exist. */
 export function readProcessStat(pid: number | "self"): ProcessStat | undefined {
   let text: string;
   try {
@@ -26,7 +26,7 @@ export function readProcessStat(pid: number | "self"): ProcessStat | undefined {
     if (error instanceof LibcError) return undefined;
     throw error;
   }
-  // The command's name in parentheses may hold anything; the rest follows its last parenthesis.
+  // The command's name is in parentheses and may contain any character.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state = "", parent, group, session] = fields;
   return {
@@ -42,25 +42,25 @@ export function readProcessStat(pid: number | "self"): ProcessStat | undefined {
 
 /** The marks by which the processes of a run are found. */
 export interface RunMarks {
-  /** The child's `CLAUDE_CONFIG_DIR`, which every program of the run inherits unless it is taken away. */
+  /** The child's `CLAUDE_CONFIG_DIR`. Programs of the run inherit it, unless one removes it. */
   readonly configDir: string;
-  /** The `CLAUDE_CONFIG_DIR` of the headless helper, which must not outlive a run that was killed. */
+  /** The `CLAUDE_CONFIG_DIR` of the headless helper. */
   readonly helperDir?: string;
   /** The child's pid, as long as it has not been reaped. */
   readonly child?: number;
 }
 
-/** The living processes of a run, and the sessions by which later ones are found. */
+/** The living processes of a run, and its sessions, by which later processes are found. */
 export interface RunProcesses {
   readonly living: readonly ProcessStat[];
-  /** The sessions that are the run's, by their number, with the start time of the process that leads or led it. */
+  /** The start times of the leaders of the run's sessions, by session. */
   readonly sessions: ReadonlyMap<number, string>;
 }
 
-/** How often processes are searched again that were started while others were killed. */
+/** How often processes are searched again, because new ones may start while others are killed. */
 const KILL_ROUNDS = 100;
 
-/** How often processes are searched again that were started while others were stopped. */
+/** How often processes are searched again, because new ones may start while others are stopped. */
 const STOP_ROUNDS = 20;
 
 /** How long processes may take to end after SIGTERM, and how often they are checked, in milliseconds. */
@@ -71,16 +71,16 @@ const LOOK_MS = 10;
  * Finds the living processes of a run.
  *
  * Tools run in sessions of their own, outlive their parents and may clear their environment, so one mark is not
- * enough. A process is the run's
+ * enough. A process belongs to the run
  *
- * - if it is the child, or descends from a process of the run, whoever it has become since,
- * - if it is this user's and has one of the run's config dirs in its environment, which other users may claim too,
- * - if it is in a session that is the run's: one that a process of the run leads, or led at an earlier look. Whoever
- *   entered a session of somebody else's with that environment brings in no one but himself.
+ * - if it is the child, or descends from a process of the run, even as another user,
+ * - if it belongs to this user and has one of the run's config dirs in its environment (another user could set that too),
+ * - if it is in a session of the run: one that a process of the run leads, or led at an earlier search. A process with that
+ *   environment in a session of another program does not make the session the run's.
  *
- * Whose a process is tells its real user id: a program with the set-user-ID bit shows another effective one.
+ * A process belongs to its real user id. A program with the set-user-ID bit has another effective one.
  *
- * @param earlier what an earlier look found: its sessions are searched too
+ * @param earlier the result of an earlier search. Its sessions are searched too
  */
 export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses {
   const processes = allProcesses();
@@ -88,12 +88,12 @@ export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunPr
   const sessions = new Map(earlier?.sessions);
   for (const [session, startTime] of sessions) {
     const leader = processes.get(session);
-    // The number belongs to another session by now.
+    // The pid was reused.
     if (leader !== undefined && leader.startTime !== startTime) sessions.delete(session);
   }
   const entries = [marks.configDir, marks.helperDir].filter((dir) => dir !== undefined)
     .map((dir) => `CLAUDE_CONFIG_DIR=${dir}`);
-  // Nothing of a run comes into this program's session, so nothing in there is ever the run's.
+  // A run starts its own sessions, so no process of this program's session belongs to it.
   let others = [...processes.values()].filter(({ session }) => session !== own);
   const found = new Map<number, ProcessStat>();
   const take = (isOfRun: (process: ProcessStat) => boolean) => {
@@ -113,9 +113,9 @@ export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunPr
 }
 
 /**
- * Kills all processes of a run, and looks again until none lives: each may have started another meanwhile.
+ * Kills all processes of a run, and searches again until none lives, because each may have started another.
  *
- * @returns those that live all the same, as one does that hangs in the kernel
+ * @returns processes that still live, for example one that hangs in the kernel
  */
 export function killRunProcesses(
   marks: RunMarks,
@@ -130,8 +130,8 @@ export function killRunProcesses(
 }
 
 /**
- * Stops all processes of a run with SIGSTOP. A process that is in a session of its own and has cleared its environment is
- * found only while its parent lives.
+ * Stops all processes of a run with SIGSTOP. A process in its own session without the environment is found only while its
+ * parent lives.
  */
 function stopRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses {
   let found = findRunProcesses(marks, earlier);
@@ -147,7 +147,7 @@ function stopRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses
 }
 
 function signalAll({ living, sessions }: RunProcesses, signal: "SIGSTOP" | "SIGKILL"): void {
-  // What starts a successor and ends, again and again, is caught only as a group.
+  // A process that starts a successor and ends, again and again, is caught only by a signal to its group.
   const inSessions = living.filter(({ session }) => sessions.has(session));
   for (const group of new Set(inSessions.map(({ group }) => group))) {
     ignoreFailure(() => killGroup(group, signal));
@@ -159,9 +159,9 @@ function signalAll({ living, sessions }: RunProcesses, signal: "SIGSTOP" | "SIGK
 
 /**
  * Sends SIGTERM to all processes of a run, and kills those that do not end within `GRACE_MS`. Claude Code writes its
- * transcript and ends within 80 ms. Blocks meanwhile.
+ * transcript and ends within 80 ms. Blocks this process.
  *
- * @returns those that live all the same
+ * @returns processes that still live
  */
 export function endRunProcesses(marks: RunMarks): readonly ProcessStat[] {
   let found = findRunProcesses(marks);
@@ -183,12 +183,12 @@ function ignoreFailure(signal: () => void): void {
   }
 }
 
-/** All processes, including zombies: the processes that they have started still descend from them. */
+/** Lists all processes. Zombies are included, because their children still descend from them. */
 function allProcesses(): ReadonlyMap<number, ProcessStat> {
   const processes = new Map<number, ProcessStat>();
   for (const pid of readProcPids()) {
     const stat = readProcessStat(pid);
-    // Session 0 is what a container's processes have whose session began outside of it, and the kernel's own.
+    // Session 0: kernel threads, and processes of a container whose session began outside.
     if (stat !== undefined && stat.session !== 0) processes.set(stat.pid, stat);
   }
   return processes;
@@ -207,7 +207,7 @@ function readProcText(path: string): string {
   try {
     return new TextDecoder().decode(readProcFile(path));
   } catch (error) {
-    // It has ended, or it is somebody else's.
+    // It has ended, or belongs to another user.
     if (error instanceof LibcError) return "";
     throw error;
   }

@@ -4,7 +4,7 @@ import { readOwnJsonObject } from "./read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 import type { PassedCredential } from "./child/passed_credentials.ts";
 
-/** Where the user's own Claude Code keeps its things. */
+/** The paths of the user's own Claude Code. */
 export interface UserConfig {
   /** The config dir: settings, transcripts, memory. */
   readonly dir: string;
@@ -14,7 +14,7 @@ export interface UserConfig {
   readonly loginDir: string;
 }
 
-/** Set for the child, so that a claude-print started by one of its tools finds the user's config dir and not the sandbox. */
+/** Set for the child, so that a claude-print which one of its tools starts finds the user's config dir and not the sandbox. */
 export const USER_CONFIG_VARIABLE = "CLAUDE_PRINT_USER_CONFIG_DIR";
 
 /**
@@ -22,7 +22,7 @@ export const USER_CONFIG_VARIABLE = "CLAUDE_PRINT_USER_CONFIG_DIR";
  *
  * `CLAUDE_SECURESTORAGE_CONFIG_DIR` moves the login alone; empty, it means `.claude` in the home folder.
  *
- * @throws {CliError} when neither variable nor a home folder is known, or it is not UTF-8
+ * @throws {CliError} if neither a variable nor a home folder is known, or the path is not UTF-8
  */
 export function locateUserConfig(env: Environment): UserConfig {
   const configured = pathVariable(env, USER_CONFIG_VARIABLE) ??
@@ -43,7 +43,7 @@ export function locateUserConfig(env: Environment): UserConfig {
   };
 }
 
-/** What Claude Code logs in with. Of secrets it says only where they are. */
+/** What Claude Code logs in with, without the secret itself. */
 export type Login =
   /** A variable of the environment or of the settings that names a provider, a key or a token. */
   | { readonly kind: "variable"; readonly name: string }
@@ -52,19 +52,19 @@ export type Login =
   /** The login that `claude /login` stored. */
   | {
     readonly kind: "stored";
-    /** Such as "max" or "pro". */
+    /** For example "max" or "pro". */
     readonly subscription: string | undefined;
     /** When the access token expires, in milliseconds since the epoch. */
     readonly expiresAt: number | undefined;
-    /** Whether Claude Code can get a new access token by itself. */
+    /** Whether Claude Code can refresh the access token. */
     readonly refreshable: boolean;
-    /** Until when it can, in milliseconds since the epoch; only 2.1.330 knows. */
+    /** Until when it can, in milliseconds since the epoch; since 2.1.330. */
     readonly refreshableUntil: number | undefined;
   }
   /** The API key that `claude /login` stored. */
   | { readonly kind: "key" };
 
-/** Variables that come before a key helper. */
+/** Variables that Claude Code prefers to a key helper. */
 const FIRST_VARIABLES = [
   "CLAUDE_CODE_USE_BEDROCK",
   "CLAUDE_CODE_USE_FOUNDRY",
@@ -73,21 +73,20 @@ const FIRST_VARIABLES = [
   "ANTHROPIC_API_KEY",
 ] as const;
 
-/** The one that comes after it. */
+/** The variable that Claude Code uses if there is no key helper. */
 const LAST_VARIABLE = "CLAUDE_CODE_OAUTH_TOKEN";
 
-/** The variable of a descriptor that comes before a key helper; the others come last. */
+/** The descriptor that Claude Code prefers to a key helper; other descriptors come last. */
 export const KEY_DESCRIPTOR = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
 
 /**
- * What Claude Code will log in with: of several the one that it prefers, measured for the variables and the stored
- * login on 2.1.330; `undefined` when there is nothing.
+ * Finds the login that Claude Code will use; undefined if there is none. The order was measured with 2.1.330.
  *
- * Only its presence is looked at. An expired access token is a login, because Claude Code refreshes it.
+ * Checks only that a login exists. An expired access token counts, because Claude Code refreshes it.
  *
- * @param options.credentials what the caller has passed on descriptors
+ * @param options.credentials the credentials from descriptors
  * @param options.settings every settings object that applies to the run
- * @throws {UnfitFileError} when something else stands where the stored login should be
+ * @throws {UnfitFileError} if the file of the stored login is not a regular file
  */
 export function findLogin(options: {
   readonly env: Environment;
@@ -96,7 +95,7 @@ export function findLogin(options: {
   readonly claudeJson: JsonObject | undefined;
   readonly settings: readonly JsonObject[];
 }): Login | undefined {
-  // Claude Code reads it whatever it logs in with.
+  // Claude Code reads this file with every kind of login.
   const stored = readOwnJsonObject(`${options.userConfig.loginDir}/.credentials.json`);
   const variables = [options.env, ...options.settings.map(({ env }) => env).filter(isJsonObject)];
   const isSet = (name: string) => variables.some((env) => isFilled(env[name]));
@@ -132,7 +131,7 @@ function isFilled(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** Claude Code has nothing to log in with. */
+/** Returns the error for a missing login. */
 export function noLoginError({ loginDir }: UserConfig): CliError {
   return new CliError(`Cannot log in to Claude: there is no login in ${loginDir}`, {
     suggestion: "Run: claude /login, or set CLAUDE_CODE_OAUTH_TOKEN or ANTHROPIC_API_KEY",

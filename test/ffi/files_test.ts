@@ -52,7 +52,7 @@ Deno.test("readRegularFile() refuses other files and files too large", () => {
   using ground = new Ground();
   for (const name of ["fifo", "zero", "terminal", "folder"]) {
     const error = assertThrows(() => ground.read(name), UnfitFileError);
-    assertEquals(error.message, `Cannot read "${ground.path}/${name}": it is no regular file`);
+    assertEquals(error.message, `Cannot read "${ground.path}/${name}": it is not a regular file`);
   }
   const error = assertThrows(() => ground.read("file", { limit: 9 }), UnfitFileError);
   assertEquals([error.path, error.reason], [
@@ -85,7 +85,7 @@ Deno.test("RegularFile refuses links and other files", () => {
   using ground = new Ground();
   for (const name of ["link", "fifo", "zero", "terminal", "dangling", "loop", "folder"]) {
     const error = assertThrows(() => new RegularFile(`${ground.path}/${name}`), UnfitFileError);
-    assertEquals(error.reason, "it is no regular file");
+    assertEquals(error.reason, "it is not a regular file");
   }
   assertThrows(() => new RegularFile(`${ground.path}/none`), Deno.errors.NotFound);
 });

@@ -189,6 +189,6 @@ export async function untilEnded(pid: number): Promise<void> {
 export const REMOVED = { verdict: "removed", reason: "its run was killed", rescued: 0 } as const;
 export const RESCUED = {
   verdict: "removed",
-  reason: "its run could not bring its transcript home",
+  reason: "its run could not move its transcript",
   rescued: 1,
 } as const;

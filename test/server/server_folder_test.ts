@@ -107,7 +107,7 @@ Deno.test("an untrusted server folder is refused untouched", () => {
   Deno.symlinkSync(folder, own);
   assertEquals(
     why(env),
-    "Cannot start the server: /claude-print cannot be trusted: it is no folder",
+    "Cannot start the server: /claude-print cannot be trusted: it is not a folder",
   );
   Deno.removeSync(own);
   Deno.mkdirSync(own, { mode: 0o700 });

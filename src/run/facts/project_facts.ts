@@ -43,7 +43,7 @@ export function placesOf(order: RunOrder, userDir: string): Places {
  * of `--project-config-root` (2.1.330), or the working directory. Instructions, git, trust, writable folders and the
  * session always belong to the working directory.
  *
- * @throws {CliError} when it is no folder, which Claude Code says on its screen only
+ * @throws {CliError} when it is not a folder, which Claude Code says on its screen only
  */
 export function projectRootOf(
   { projectConfigRoot: named, cwd }: Pick<RunOrder, "projectConfigRoot" | "cwd">,

@@ -1,20 +1,20 @@
 import type { JsonObject } from "../../json_object.ts";
 
-/** What of a child can be otherwise than its arguments say. */
+/** What a caller has changed since the child's arguments were made. */
 export interface ArgumentChanges {
-  /** The model; null for that of a session for which nobody names one. */
+  /** The model; null for the default. */
   readonly model?: string | null;
-  /** The effort; null for that which a session has for which nobody names one. */
+  /** The effort; null for the default. */
   readonly effort?: string | null;
-  /** Most tokens to think with; null for as many as without a limit. */
+  /** The limit of thinking tokens; null for none. */
   readonly maxThinkingTokens?: number | null;
-  /** How thinking is told of; null for as without saying so. */
+  /** How thinking is displayed; null for the default. */
   readonly thinkingDisplay?: string | null;
-  /** Arguments that load further plugins; all are read again. */
+  /** Arguments that load further plugins. */
   readonly plugins?: readonly string[];
 }
 
-/** Arguments for Claude Code, with what has been asked to be otherwise since they were made. */
+/** Applies changes to arguments of Claude Code. */
 export function applyArgumentChanges(
   args: readonly string[],
   { model, effort, maxThinkingTokens, thinkingDisplay, plugins = [] }: ArgumentChanges,
@@ -29,7 +29,7 @@ export function applyArgumentChanges(
     ...args.filter((argument) =>
       !replaced.some((flag) => argument === flag || argument.startsWith(`${flag}=`))
     ),
-    // A session that is resumed would go on with its last model.
+    // Without an argument, a resumed session would use its last model.
     ...(model === undefined ? [] : [`--model=${model ?? "default"}`]),
     ...(typeof effort === "string" ? [`--effort=${effort}`] : []),
     ...(typeof maxThinkingTokens === "number"
@@ -40,7 +40,7 @@ export function applyArgumentChanges(
   ];
 }
 
-/** Settings with those over them that a caller has applied since; null takes one away. */
+/** Applies a caller's flag settings to settings. Null removes a setting. */
 export function applyFlagSettings(settings: JsonObject, flagSettings: JsonObject = {}): JsonObject {
   const merged = Object.entries({ ...settings, ...flagSettings });
   return Object.fromEntries(merged.filter(([, value]) => value !== null));

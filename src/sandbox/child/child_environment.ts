@@ -3,10 +3,9 @@ import type { Environment } from "../environment.ts";
 import { USER_CONFIG_VARIABLE, type UserConfig } from "../user_config.ts";
 
 /**
- * Variables that would make the child someone else's child: another entrypoint, no transcript, no hooks, an
- * IDE's companion, a demo, or have it leave the user's browsers the path of a program that goes with the run
- * (`CLAUDE_CODE_ENABLE_CFC`, see the flag `--chrome`). Claude Code exports several of them to the tools it runs, so a claude-print started
- * by such a tool has them (2.1.330).
+ * Variables that are removed, because they change what the child is: its entrypoint, no transcript, no hooks, part of an
+ * IDE, a demo. `CLAUDE_CODE_ENABLE_CFC` would register a program of the run in the user's browsers (see `--chrome`). Claude
+ * Code exports several of them to its tools, so a claude-print that a tool starts has them (2.1.330).
  */
 const REMOVED = [
   "AI_AGENT",
@@ -39,7 +38,7 @@ const REMOVED = [
   "IS_DEMO",
 ] as const;
 
-/** Variables by which the child is kept in its sandbox, and from what no project may have it do. */
+/** Variables that keep the child in its sandbox. No settings may change them. */
 const PROTECTED = [
   "CLAUDE_CODE_AUTO_CONNECT_IDE",
   "CLAUDE_CODE_DISABLE_CRON",
@@ -51,8 +50,8 @@ const PROTECTED = [
 ];
 
 /**
- * The variables of the child's environment that settings set as well. Settings override the environment, also those of an
- * untrusted project (measured with 2.1.197), and one that disables hooks disables the limits with them.
+ * Returns the variables of the child's environment that settings set too. Settings override the environment, even those of
+ * an untrusted project (measured with 2.1.197). A variable that disables hooks would disable the limits with them.
  *
  * @param env the child's environment
  * @param settings every settings object that applies to the run
@@ -67,26 +66,24 @@ export function contestedVariables(
 }
 
 /**
- * The environment of the child: the caller's, less what would change who the child is, plus what keeps it in
- * its sandbox and its start short.
+ * Returns the environment of the child: the caller's without the removed variables, and with variables that keep the child
+ * in its sandbox and make its start fast. (Measured with 2.1.330 unless noted.)
  *
- * - in an editor's terminal, and with `--ide` in any, the interactive Claude Code connects to the editor's extension and
- *   asks for its tools; `claude -p` connects to none, also with `--ide` (2.1.330)
- * - terminal titles cost 2.1.285 an extra request to the model, 2.1.332 none
- * - without `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC` a fresh config dir waits for feature flags first
- * - installation checks look the executable up in the package manager, and their findings are for a screen
- * - the alternate screen costs 2.1.330 40 to 70 ms
- * - from the second turn on the interactive Claude Code asks the model what the user might say next, and puts that into
- *   the input box, where Enter would send it; `claude -p` asks only where its caller wants to know (2.1.330)
- * - 2.1.330 puts every subagent into the background unless `CLAUDE_CODE_FORK_SUBAGENT` is 0, `claude -p` does not
- * - `CLAUDE_CODE_SANDBOXED` leaves out the trust dialogs and trusts no folder: what a project may do stays as in
- *   `claude -p`, which asks for no trust either
- * - `CLAUDE_BG_…` makes 2.1.330 listen for prompts, and keep these variables from tools; requests to the
- *   model stay as they are
- * - `CLAUDE_CODE_DISABLE_CRON` keeps a project's own prompts from being sent, and takes tools away that `claude -p`
- *   offers, so it is set only where there are such prompts
+ * - `CLAUDE_CODE_AUTO_CONNECT_IDE`: in an editor's terminal, and with `--ide`, the interactive Claude Code connects to the
+ *   editor's extension and asks for its tools. `claude -p` never does
+ * - `CLAUDE_CODE_DISABLE_TERMINAL_TITLE`: terminal titles cost 2.1.285 an extra API request, 2.1.332 none
+ * - `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC`: with a new config dir Claude Code would wait for feature flags first
+ * - `DISABLE_INSTALLATION_CHECKS`: they ask the package manager, and report to the screen only
+ * - `CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN`: the alternate screen costs 40 to 70 ms
+ * - `CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION`: from the second turn on the interactive Claude Code asks the model for the
+ *   user's next prompt and puts it into the input box, where Enter would send it. `claude -p` does so only on request
+ * - `CLAUDE_CODE_FORK_SUBAGENT`: Claude Code starts every subagent in the background unless it is 0. `claude -p` does not
+ * - `CLAUDE_CODE_SANDBOXED` skips the trust dialogs and trusts no folder. `claude -p` asks for no trust either
+ * - `CLAUDE_BG_…` makes Claude Code listen for prompts. It hides these variables from tools, and API requests do not change
+ * - `CLAUDE_CODE_DISABLE_CRON` keeps the project's scheduled prompts from being sent. It also removes tools that
+ *   `claude -p` offers, so it is set only if the project has such prompts
  *
- * `TMPDIR` is left to the tools; `CLAUDE_CODE_TMPDIR` moves only what Claude Code itself puts there.
+ * `TMPDIR` stays as it is for the tools. `CLAUDE_CODE_TMPDIR` moves Claude Code's own files only.
  */
 export function childEnvironment(
   caller: Environment,
@@ -94,13 +91,13 @@ export function childEnvironment(
     readonly configDir: string;
     readonly tempDir: string;
     readonly userConfig: UserConfig;
-    /** What the debug log has to hold, if it is this program that reads it. */
+    /** The level of the debug log, if this program reads it. */
     readonly logLevel?: "debug" | "warn" | undefined;
-    /** Whether the project has prompts of its own that wait for their time. */
+    /** Whether the project has scheduled prompts. */
     readonly scheduledTasks: boolean;
-    /** What stands in the place of the user's shell, if something does. */
+    /** The script in place of the user's shell, if stderr is to be separate. */
     readonly splitShell?: { readonly path: string } | undefined;
-    /** The socket at which the child is to wait for the prompt, if it is to. */
+    /** The socket on which the child waits for the prompt. */
     readonly rendezvous?: { readonly path: string; readonly secret: string } | undefined;
   },
 ): Environment {
@@ -134,10 +131,9 @@ export function childEnvironment(
 }
 
 /**
- * Whether a project brings prompts along that the interactive Claude Code sends when their time has come, and
- * `claude -p` does not (2.1.330).
+ * Whether a project has scheduled prompts. The interactive Claude Code sends them, `claude -p` does not (2.1.330).
  *
- * @param folders where its `.claude` may be
+ * @param folders the folders whose `.claude` is searched
  */
 export function hasScheduledTasks(folders: readonly string[]): boolean {
   return folders.some((folder) => {

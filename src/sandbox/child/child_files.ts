@@ -23,24 +23,24 @@ import {
 } from "../../claude/transcript/structured_output_tool.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
-/** What the files are made of that a child is started with. */
+/** The content of the files that a child is started with. */
 export interface ChildFilesOptions {
   /** Proves that a line on the FIFO comes from the script of the hooks. */
   readonly secret: string;
-  /** The process that hears and answers hooks. */
+  /** The process that answers hooks. */
   readonly pid: number;
   /** The hooks this run needs. */
   readonly hooks: readonly HookEvent[];
-  /** What of their event some of them are for alone. */
+  /** Further matchers of them, by event. */
   readonly matchers?: Partial<Record<HookEvent, string>>;
-  /** The hooks that keep the child waiting until they are answered. */
+  /** Further hooks for whose answer the child waits. */
   readonly held: readonly HookEvent[];
   /** Whether a long prompt is marked before it is sent. */
   readonly marksLong?: boolean;
   /** The caller's own hooks, and whether it is asked for permissions. */
   readonly callbacks?: readonly HookOccasion[];
   readonly asksCaller?: boolean;
-  /** Whether our hooks are a plugin's, and those of settings do not run. */
+  /** Whether our hooks are in a plugin, because those of settings do not run. */
   readonly sealsHooks?: boolean;
   /** Whether the user's own hooks run too. */
   readonly inheritsHooks?: boolean | undefined;
@@ -51,47 +51,44 @@ export interface ChildFilesOptions {
   readonly callerSettings: JsonObject;
   /** Where the project's automatic memory is kept, unless settings name another place. */
   readonly memoryPath: string;
-  /**
-   * The user's config dir and the session that goes on: its outputs that were too long for the model, which was told of
-   * their files, are there.
-   */
+  /** The user's config dir and the resumed session. Long outputs of the session are there, and the model knows their paths. */
   readonly earlierOutputs?: { readonly userConfigDir: string; readonly session: string };
-  /** The `enabledPlugins` setting, as far as it is ours. */
+  /** Our part of the `enabledPlugins` setting. */
   readonly plugins: JsonObject;
   /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
   readonly folders: readonly string[];
-  /** Folders of runs that tools may write to, and must not. */
+  /** Folders of runs that tools could write to otherwise. */
   readonly exposed: readonly string[];
-  /** Folders of runs of which commands in the Bash sandbox see nothing but this run's config dir and temp folder. */
+  /** Folders of runs that are hidden from the Bash sandbox, except this run's config dir and temp folder. */
   readonly hidden: readonly string[];
-  /** Those of them that settings open by their own names. */
+  /** Those of them that settings open. */
   readonly reopened?: readonly string[];
   /** The caller's `ANTHROPIC_API_KEY`. */
   readonly apiKey: string | undefined;
-  /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
+  /** The prompt that the child reads on its fd 0; absent if it is delivered otherwise. */
   readonly stdin?: string;
-  /** Files with texts of the caller's, by their paths. */
+  /** Files with texts of the caller. */
   readonly texts?: readonly FolderFile[];
-  /** The caller's agents that are too long for a command line, as files of the user's. */
+  /** The caller's agents that are too long for the command line, as texts of agent files. */
   readonly agents?: readonly string[];
-  /** The MCP servers that a caller has switched off or on. */
+  /** The MCP servers that the caller has disabled (false) or enabled (true). */
   readonly switched?: Readonly<Record<string, boolean>>;
   /** The names of the MCP servers that are bridged to this program. */
   readonly servers?: readonly string[];
-  /** How long calls of tools of some of them may take, in milliseconds. */
+  /** The time limit of tool calls of some of them, in milliseconds. */
   readonly timeouts?: Readonly<Record<string, number>>;
-  /** The one of them that is a program behind its bridge, and how it is configured. */
+  /** The one of them that the bridge starts as a program, and its configuration. */
   readonly relayed?: { readonly name: string; readonly config: JsonObject };
-  /** Whether the child is to tell what it costs while it lives. */
+  /** Whether the child reports its cost while it lives. */
   readonly asksCost: boolean;
-  /** What stands in the place of the user's shell, if something does. */
+  /** The script in place of the user's shell, if stderr is to be separate. */
   readonly splitShell?: SplitShell;
 }
 
-/** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
+/** Settings that start the user's programs. They are removed from the user's settings. */
 const PROGRAMS: readonly string[] = ["hooks", ...SCREEN_COMMANDS];
 
-/** The files in a run's private folder that the child reads or runs: paths and contents, nothing is written here. */
+/** Returns the files of a run's private folder that the child reads or runs. Writes nothing. */
 export function childFiles(
   parts: FolderParts,
   options: ChildFilesOptions,
@@ -138,7 +135,7 @@ export function childFiles(
       }]
       : []),
     ...texts,
-    // Nothing that a caller says is a part of a path.
+    // A number, because no text of the caller may become part of a path.
     ...agents.map((text, number) => ({ path: `${parts.agentsDir}/${number}.md`, text })),
     ...(servers.length === 0 ? [] : [
       { path: parts.bridgePath, text: BRIDGE_SCRIPT },
@@ -151,7 +148,7 @@ export function childFiles(
   ];
 }
 
-/** What is out of reach for tools in whatever private folders there are, as a pattern of rules. */
+/** The pattern for the closed part of all private folders in a folder of runs. */
 function ownPartsIn(runs: string): string {
   return `/${literalPattern(runs)}${folderParts("/*").own}/**`;
 }
@@ -165,11 +162,11 @@ function withoutPrograms(
 }
 
 /**
- * The script that the child starts in the place of an MCP server of the caller's. It only carries lines: what the child
- * says goes up, what comes down is said to the child.
+ * The script that the child starts in place of an MCP server of the caller. It only copies lines between the child and two
+ * FIFOs.
  *
- * A server that is a program itself is started by it, as the child would, and speaks to whoever is at the other end of
- * those FIFOs too. It ends with the script, and the script with it.
+ * If the server is a program, the script starts it as the child would, and connects it to two more FIFOs. Each of the two
+ * ends when the other ends.
  */
 const BRIDGE_SCRIPT = `#!/bin/sh
 # usage: mcp-bridge NUMBER [PROGRAM ARGUMENT...], a client of MCP on stdin and stdout
@@ -192,8 +189,8 @@ cat > "$p${UP_SUFFIX}"
 `;
 
 /**
- * The `--mcp-config` by which the child knows the caller's servers, each by its bridge, and ours, whose tool the first
- * request needs: 2.1.330 leaves the others' tools to be searched for.
+ * Returns the child's `--mcp-config`: a bridge for each server of the caller, and our own server. `alwaysLoad` makes our tool
+ * part of the first request; 2.1.330 lets the model search for the tools of other servers.
  */
 function bridgeConfig(
   { servers = [], timeouts = {}, relayed }: Pick<
@@ -219,12 +216,12 @@ function bridgeConfig(
   };
 }
 
-/** Top-level fields that make the child the same user, device and client as the user's own Claude Code. */
+/** Fields that identify the user, the machine and the client. */
 const COPIED = ["machineID", "mcpServers", "oauthAccount", "primaryApiKey", "userID"] as const;
 
 /**
- * What the user's own Claude Code has done once and need not do again in every sandbox: 2.1.330 rewrites a new
- * `.claude.json` for each of them before its first request, 15 ms together.
+ * Fields for what Claude Code does once. Without them 2.1.330 writes a new `.claude.json` for each before its first request,
+ * 15 ms together.
  */
 export const DONE_ONCE = [
   "firstStartTime",
@@ -237,7 +234,7 @@ export const DONE_ONCE = [
   "seenNotifications",
 ] as const;
 
-/** Fields of a project that `claude -p` honours too. */
+/** Fields of a project that `claude -p` uses too. */
 const COPIED_OF_PROJECT = [
   "allowedTools",
   "disabledMcpServers",
@@ -245,29 +242,25 @@ const COPIED_OF_PROJECT = [
   "mcpServers",
 ] as const;
 
-/**
- * The interactive Claude Code proposes a prompt about a file that is changed often, and reads the last thousand commits
- * for it once a week; `claude -p` does not (2.1.330).
- */
+/** Keeps the interactive Claude Code from reading the last thousand commits for an example prompt, which it does once a week (2.1.330). */
 const EXAMPLES_FOUND = {
   exampleFiles: ["-"],
   exampleFilesGeneratedAt: Number.MAX_SAFE_INTEGER,
 } as const;
 
-/** Claude Code remembers an approved API key by its last characters. */
+/** Claude Code stores the last characters of an approved API key. */
 const KEY_TAIL = 20;
 
 /**
- * The `.claude.json` of a run: onboarding done, the API key approved, so that no dialog stands between the start and
- * the prompt (2.1.330).
+ * Returns the `.claude.json` of a run. Onboarding is done and the API key is approved, so that no dialog appears (2.1.330).
  *
- * Folders are trusted where the user trusts them and nowhere else: in others `claude -p` does not let a project's
- * settings allow tools, add directories or enable plugins (2.1.330).
+ * A folder is trusted if the user trusts it. In other folders neither `claude -p` nor the child lets a project's settings
+ * allow tools, add directories or enable plugins (2.1.330).
  *
- * @param user the user's own file, if there is one
- * @param options.switched the MCP servers that a caller has switched off, or on again
- * @param options.folders real paths of the working directory, of the root of its git repository, by which Claude Code
- * knows the project, and of every added directory
+ * @param user the user's own file, if it exists
+ * @param options.switched the MCP servers that the caller has disabled (false) or enabled (true)
+ * @param options.folders real paths of the working directory, of the root of its git repository (the name of the project in
+ * this file), and of every added directory
  */
 export function seededClaudeJson(
   user: JsonObject | undefined,
@@ -281,11 +274,11 @@ export function seededClaudeJson(
     hasCompletedOnboarding: true,
     officialMarketplaceAutoInstallAttempted: true,
     officialMarketplaceAutoInstalled: true,
-    // In the terminal of an editor the interactive Claude Code installs its extension there, and claude -p does not.
+    // In an editor's terminal the interactive Claude Code would install its extension. `claude -p` does not.
     autoInstallIdeExtension: false,
-    // Where the browser has the extension, the interactive Claude Code may turn it on by itself (2.1.330).
+    // The interactive Claude Code may use the browser's extension without being asked (2.1.330).
     claudeInChromeDefaultEnabled: false,
-    // The footer shows the pull request of the branch. 2.1.197 asked GitHub for it by `gh`; 2.1.285 and 2.1.332 did not.
+    // The footer shows the branch's pull request. 2.1.197 started `gh` for it; 2.1.285 and 2.1.332 did not.
     prStatusFooterEnabled: false,
     ...pickFields(user, COPIED),
     ...pickFields(user, DONE_ONCE),
@@ -314,7 +307,7 @@ export function seededClaudeJson(
   return seeded;
 }
 
-/** MCP servers that are not to be started: those of the user's, with what a caller has switched off, or on, since. */
+/** The disabled MCP servers: the user's choice, changed by the caller's. */
 function switchedOff(
   project: unknown,
   switched: Readonly<Record<string, boolean>> = {},
@@ -334,27 +327,27 @@ function pickFields(from: JsonObject | undefined, names: readonly string[]): Jso
   );
 }
 
-/** What a shell of the tool Bash finds in the folder of its streams. */
+/** Names in the folder of the streams of the Bash tool's shells. */
 export const SHELL_FOLDER = {
   /** The FIFO on which a shell announces its pid. */
   calls: "calls",
-  /** A FIFO on which nothing ever comes: a shell waits for a moment by it. */
+  /** A FIFO that stays empty. A shell reads it with a time limit in order to wait. */
   idle: "idle",
-  /** What follows the pid in the name of the file to which its stderr goes. */
+  /** Ending of the file for stderr; its name begins with the shell's pid. */
   stderr: ".err",
-  /** What follows it in the name of a file that lets the shell begin. */
+  /** Ending of the file that lets the shell begin; its name begins with the shell's pid. */
   go: ".go",
 } as const;
 
-/** How often a shell looks whether it may begin, and how long it waits in between, in seconds. */
+/** How often a shell checks whether it may begin, and the pause between two checks, in seconds. */
 const LOOKS = 2500;
 const PAUSE_S = 0.002;
 
-/** What stands in the place of the user's shell. */
+/** The script in place of the user's shell. */
 export interface SplitShell {
-  /** The script's path, which names the shell that it is for. */
+  /** The script's path. It contains the name of the shell. */
   readonly path: string;
-  /** The shell that Claude Code would have taken. */
+  /** The shell that Claude Code would have started. */
   readonly shell: string;
   /** The caller's `CLAUDE_CODE_SHELL`. */
   readonly named: string | undefined;
@@ -363,13 +356,12 @@ export interface SplitShell {
 }
 
 /**
- * The script that stands in the place of the user's shell, so that what a command writes to stderr can be told from what
- * it writes to stdout. Claude Code gives both the same open file. The script opens that file a second time for stderr, by
- * another name that is gone at once (2.1.330 reads no file that has two), announces itself, and then is the user's shell.
+ * Returns the script in place of the user's shell, which separates a command's stderr from its stdout. Claude Code gives
+ * both the same open file. The script opens the file a second time for stderr, by a second name that it removes at once
+ * (2.1.330 does not read a file with two names). It announces itself, and then executes the user's shell.
  *
- * So everything that is decided about a command, by whomever, is decided about the command itself; what it writes goes
- * where it always goes, and nothing stands between it and Claude Code. Whoever does not answer in five seconds is not
- * waited for any longer.
+ * So permissions are decided about the command itself, and its output goes directly to Claude Code's file. The script waits
+ * at most five seconds for this program.
  */
 export function shellScript({ shell, named, folder }: SplitShell): string {
   const { calls, idle, stderr, go } = SHELL_FOLDER;
@@ -390,7 +382,7 @@ exec ${shellQuote(shell)} "$@"
 `;
 }
 
-/** The shell that Claude Code takes for the tool Bash: one that the caller names, if it is a bash or a zsh. */
+/** Returns the shell that Claude Code uses for the Bash tool: the caller's choice if it is a bash or a zsh. */
 export function shellOf(env: Readonly<Record<string, string>>): string {
   const named = [env["CLAUDE_CODE_SHELL"], env["SHELL"]];
   return named.find((path) => path !== undefined && /^\/.*(?:bash|zsh)/u.test(path)) ?? "/bin/bash";

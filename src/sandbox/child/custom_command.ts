@@ -3,9 +3,9 @@ import { upFrom } from "../../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** Where skills and custom commands come from. */
+/** Where skills and custom commands are searched. */
 export interface CommandPlaces {
-  /** The project's folder: `.claude` in it and in every folder above it, which is at least what Claude Code reads. */
+  /** The project's folder. `.claude` in it and in every folder above it is searched, which is at least what Claude Code reads. */
   readonly projectRoot: string;
   /** The user's config dir. */
   readonly configDir: string;
@@ -16,27 +16,30 @@ export interface CommandPlaces {
 }
 
 /**
- * Who may use a command: a prompt and the model, or the model alone. What is `forked` is for both, and a subagent carries
- * it out, for which nothing asks Claude Code to wait.
+ * Who may use a command.
+ *
+ * - `invocable`: a prompt and the model
+ * - `forked`: both too; a subagent in the background runs it
+ * - `model-only`: the model
  */
 export type CustomCommand = "invocable" | "forked" | "model-only";
 
-/** Where an administrator puts skills and commands for everybody on Linux. */
+/** The folder of an administrator's skills and commands on Linux. */
 const MANAGED = "/etc/claude-code/.claude";
 
-/** The largest file that Claude Code takes for a skill, in bytes. */
+/** The largest skill that Claude Code reads, in bytes. */
 const LIMIT = 1_048_576;
 
-/** How many entries of folders are looked at, and how deep: whoever has more has them named by their files. */
+/** How many entries of folders are searched, and how deep. Beyond that, commands are found by the names of their files only. */
 const MOST_ENTRIES = 5000;
 const DEEPEST = 8;
 
 /**
- * Looks for the skill, custom command or workflow that answers to a name (2.1.330): `commands/a/b.md` is
- * `a:b`, `skills/a/SKILL.md` is `a`, a skill's frontmatter may give it another `name`, and so does the `meta` of a
- * workflow. What a plugin has is looked for by such a `name` alone: any other begins with the plugin's and a colon.
+ * Finds the skill, custom command or workflow with a name (2.1.330). `commands/a/b.md` is `a:b` and `skills/a/SKILL.md` is
+ * `a`. A skill's frontmatter and a workflow's `meta` can give another `name`. Plugins are searched for such a `name` only;
+ * all other names in a plugin begin with the plugin's name and a colon.
  *
- * What is found may not be loaded by Claude Code after all, for a mistake in it: then its name means nothing.
+ * Claude Code does not load a command that has a mistake in it. This function does not check that.
  */
 export function findCustomCommand(
   name: string,
@@ -69,8 +72,8 @@ export function findCustomCommand(
 }
 
 /**
- * The names that skills and custom commands may have: those of the user and the project, and those of plugins, which
- * begin with the plugin's. A name of a file counts beside the one that its frontmatter gives.
+ * Lists the names that skills and custom commands can have: the user's and the project's, and those of plugins, which
+ * begin with the plugin's name. Both the name of a file and the name in its frontmatter are listed.
  */
 export function commandNames(
   { plugins, ...places }: CommandPlaces,
@@ -103,7 +106,7 @@ export function commandNames(
   };
 }
 
-/** Where skills and commands of an administrator, the user and the project may be. */
+/** The folders of the administrator, the user and the project. */
 function rootsOf(
   { projectRoot, configDir, addDirs }: Omit<CommandPlaces, "plugins">,
 ): readonly string[] {
@@ -129,13 +132,13 @@ function markdownBelow(
     );
 }
 
-/** What a skill or command says of itself in front. */
+/** The fields of a skill's or command's frontmatter that are used here. */
 interface Frontmatter {
   readonly name: string | undefined;
   readonly usable: CustomCommand;
 }
 
-/** The frontmatter of a skill or command; undefined for what is no such file. */
+/** Reads the frontmatter of a skill or command; undefined if there is no such file. */
 function frontmatterOf(path: string): Frontmatter | undefined {
   const text = tryReadText(path, LIMIT);
   if (text === undefined) return undefined;
@@ -150,7 +153,7 @@ function frontmatterOf(path: string): Frontmatter | undefined {
   };
 }
 
-/** The name that a workflow's `meta` gives it, which stands at the beginning. */
+/** Reads the name in a workflow's `meta`, which is at the beginning of the file. */
 function workflowName(path: string): string | undefined {
   if (!/\.[cm]?[jt]s$/u.test(path)) return undefined;
   const text = tryReadText(path, LIMIT) ?? "";
@@ -158,7 +161,7 @@ function workflowName(path: string): string | undefined {
   return /\bname["']?\s*:\s*["'`]([^"'`]*)["'`]/u.exec(text.slice(meta, meta + 2000))?.[1];
 }
 
-/** Lists folders until so many entries have been listed; none for a folder that is not there. */
+/** Returns a function that lists folders, up to a total number of entries. A missing folder is empty. */
 function boundedReader(most: number): (dir: string) => readonly string[] {
   let left = most;
   return (dir) => {
@@ -176,10 +179,7 @@ function boundedReader(most: number): (dir: string) => readonly string[] {
   };
 }
 
-/**
- * The folders of the plugins that settings enable, as `plugins/installed_plugins.json` of the user's config dir tells
- * where they are (2.1.330).
- */
+/** Lists the folders of the plugins that settings enable, from `plugins/installed_plugins.json` of the user's config dir (2.1.330). */
 export function pluginDirs(
   configDir: string,
   { settings }: { readonly settings: readonly JsonObject[] },

@@ -5,33 +5,30 @@ import { stopIgnoringSigchld } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import type { Environment } from "../environment.ts";
 
-/** The files by which git finds a worktree, or the repository of one, hold a path each. */
+/** The largest file that is read, in bytes. Each holds one path of a worktree or its repository. */
 const MAX_BYTES = 16_384;
 
-/**
- * The root of the git repository, or of the worktree, that a folder is in: the nearest folder with a `.git` that is a
- * folder or a file.
- */
+/** Finds the root of the git repository or worktree that a folder is in: the nearest folder with a `.git` folder or file. */
 export function gitRoot(cwd: string): string | undefined {
   for (let dir = cwd; dir !== ""; dir = parentOf(dir)) {
     try {
       const { isDirectory, isFile } = Deno.statSync(`${dir}/.git`);
       if (isDirectory || isFile) return dir;
     } catch {
-      // Not here; perhaps further up.
+      // Perhaps further up.
     }
   }
   return undefined;
 }
 
 /**
- * The folder in which Claude Code looks for a working directory's local settings too: the root of its git repository, of a
- * worktree that of the repository it belongs to.
+ * Finds the other folder whose local settings Claude Code reads: the root of the git repository, for a worktree that of its
+ * main repository.
  *
- * A root that others own is left out, as there: whoever can make a folder above must not give settings to all below.
+ * Like Claude Code it ignores a root that another user owns, because that user must not give settings to all folders below.
  *
- * @param options.home the user's home folder, which is never taken for a root
- * @returns `undefined` when there is none but the working directory itself
+ * @param options.home the user's home folder, which is never the root
+ * @returns undefined if there is no other folder than the working directory
  */
 export function mainCheckout(
   cwd: string,
@@ -44,12 +41,12 @@ export function mainCheckout(
     if (root === cwd || home === undefined || root === Deno.realPathSync(home)) return undefined;
     return isOwn(root) ? root : undefined;
   } catch {
-    // Who owns it, or what the home folder is, cannot be told.
+    // The owner or the home folder cannot be read.
     return undefined;
   }
 }
 
-/** Follows a worktree to its repository; whatever does not lead there and back is a repository of its own. */
+/** Returns the repository of a worktree; the folder itself if the two do not link to each other. */
 export function repositoryOf(worktree: string): string {
   try {
     const [, link] = /^gitdir:(.*)$/su.exec(lineOf(`${worktree}/.git`)) ?? [];
@@ -61,7 +58,7 @@ export function repositoryOf(worktree: string): string {
     if (back !== `${Deno.realPathSync(worktree)}/.git`) return worktree;
     return common.endsWith("/.git") ? common.slice(0, -"/.git".length) : common;
   } catch {
-    // Its `.git` is a folder, or leads nowhere.
+    // Its `.git` is a folder or a broken link.
     return worktree;
   }
 }
@@ -89,10 +86,7 @@ function resolve(path: string, from: string): string {
   return `/${names.join("/")}`;
 }
 
-/**
- * The roots of all worktrees of the repository that a folder is in, its main one first, as `git worktree list` has
- * them; none outside of a repository.
- */
+/** Lists the roots of all worktrees of a folder's repository, the main one first, as `git worktree list` does; empty outside of a repository. */
 export function worktreesOf(cwd: string): readonly string[] {
   const root = gitRoot(cwd);
   if (root === undefined) return [];
@@ -103,30 +97,30 @@ export function worktreesOf(cwd: string): readonly string[] {
       const link = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES })).trim();
       return link.startsWith("/") && link.endsWith("/.git") ? [link.slice(0, -"/.git".length)] : [];
     } catch {
-      // It is being made, or was removed by hand.
+      // The worktree is being created, or was removed by hand.
       return [];
     }
   });
   return [main, ...linked];
 }
 
-/** How long git may take, in milliseconds, as in Claude Code. */
+/** The time limit of git, in milliseconds, as in Claude Code. */
 const LIMIT_MS = 2000;
 
-/** What git may not start, whatever the repository says, nor write where it only looks. */
+/** Options that keep git from starting the repository's programs, and from writing. */
 const SAFE_OPTIONS = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor="],
   "--no-optional-locks",
 ];
 
-/** What git said; where it was killed, the code is that of the signal. */
+/** The result of git; after a kill the code is that of the signal. */
 interface GitAnswer {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Asks git about a folder; one that takes too long is killed. Undefined where there is no git. */
+/** Runs git in a folder, and kills it after the time limit; undefined if there is no git. */
 async function runGit(
   args: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Environment },
@@ -156,22 +150,22 @@ async function runGit(
 }
 
 /**
- * How git is asked for a status: work trees of submodules have a configuration of their own, which 2.1.330 leaves alone
- * too, and to find renames git may have to fetch what it compares.
+ * The arguments for a status. Submodules are ignored, as in 2.1.330, because they have a configuration of their own. Renames
+ * are ignored, because git may fetch files to detect them.
  */
 const STATUS_ARGS = [
   ...["status", "--porcelain=v2", "--branch"],
   ...["--ignore-submodules=dirty", "--no-renames"],
 ];
 
-/** A setting by which a repository has git start a program for a file that it looks at. */
+/** A setting that makes git start a program for a file that it reads. */
 const FILTER = /^filter\.(.*)\.(?:clean|smudge|process|required)$/su;
 
 /**
- * The state of a work tree, with the branch and its commit. No program of the repository's is started for it: filters
- * that are configured are left out, as by Claude Code 2.1.330.
+ * Returns the status of a work tree, with the branch and its commit. The repository's filters are disabled, as in Claude
+ * Code 2.1.330, so that git starts no program of the repository.
  *
- * @returns undefined where git says nothing, and where a filter cannot be left out
+ * @returns undefined if git fails, or a filter cannot be disabled
  */
 export async function gitStatus(
   where: { readonly cwd: string; readonly env: Environment },
@@ -181,7 +175,7 @@ export async function gitStatus(
   const filters = new Set(
     named.stdout.split("\0").flatMap((name) => FILTER.exec(name)?.[1] ?? []),
   );
-  // Git would take what follows the sign for the value.
+  // Git would read the part after `=` as the value.
   if ([...filters].some((name) => name.includes("="))) return undefined;
   const without = [...filters].flatMap((name) =>
     ["clean=", "smudge=", "process=", "required=false"]
@@ -193,11 +187,10 @@ export async function gitStatus(
 const TRACKED_ARGS = ["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"];
 
 /**
- * Whether Claude Code takes a folder's local settings for a repository's, which come with it, and not for the user's own:
- * git tracks them, or they are reached by a link. Where git says that it cannot tell, they are a
- * repository's too.
+ * Whether Claude Code treats a folder's local settings as the repository's and not as the user's: git tracks them, they are
+ * behind a link, or git fails.
  *
- * @param options.isAlone whether there are none of a main checkout beside them
+ * @param options.isAlone whether there are no local settings of a main checkout
  */
 export async function areSharedSettings(
   projectRoot: string,

@@ -4,7 +4,7 @@ import { OWNER_FILE } from "../folder/owner.ts";
 import { mayForbid } from "../../claude/settings/may_forbid.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
-/** When a hook of the caller's is called: that is all the child gets to know of it. */
+/** When a hook of the caller is called. The child knows nothing else about it. */
 export interface HookOccasion {
   readonly event: string;
   readonly matcher?: string;
@@ -26,35 +26,33 @@ export type HookEvent =
   | "UserPromptSubmit";
 
 /**
- * Seconds a hook may take that asks the caller, who may be a person: a week. Whoever waits for less time is this program.
+ * How long Claude Code waits for a hook that asks the caller, in seconds: a week, because the caller may be a person. This
+ * program has shorter limits of its own.
  */
 const CALLER_TIMEOUT_S = 604_800;
 
 /**
- * What Claude Code calls such a hook where it names one, to the model and in the transcript: what `claude -p` calls those
- * of its caller. It takes the message that a person is shown while a hook runs for the hook's name (2.1.330).
+ * The name of such a hook in texts for the model and in the transcript, as in `claude -p`. Claude Code uses a hook's
+ * `statusMessage` as its name (2.1.330).
  */
 const CALLBACK_NAME = "callback";
 
 /**
- * Seconds a hook of ours may take before Claude Code gives it up: it only writes a file and a line, and one that asks is
- * answered at once, or when the servers that are waited for are there.
+ * How long Claude Code waits for one of our other hooks, in seconds. It only writes a file and a line. A hook that asks is
+ * answered at once, or when the MCP servers are ready.
  */
 const TIMEOUT_S = 60;
 
 /**
- * The same at the end of a session: what Claude Code gives all of its hooks there if none asks for more. A project's own
- * have no more time than with `claude -p`.
+ * The same for SessionEnd: Claude Code's own default. A longer time would apply to the project's hooks too, which have no
+ * more time in `claude -p`.
  */
 const SESSION_END_TIMEOUT_S = 1.5;
 
-/**
- * Has Claude Code count every failure of a hook as a veto, also a shell that was killed. Since 2.1.330; 2.1.280 takes no
- * notice of it.
- */
+/** Makes Claude Code treat each failure of a hook as a veto, a killed shell included. 2.1.280 ignores it; 2.1.330 does not. */
 const BLOCK_ON_FAILURE = { onFailure: "block" };
 
-/** Events whose hooks wait for an answer; the others only tell. */
+/** Events whose hooks wait for an answer. All others only report. */
 const ASKING: readonly HookEvent[] = [
   "Elicitation",
   "PermissionRequest",
@@ -63,61 +61,57 @@ const ASKING: readonly HookEvent[] = [
   "SessionEnd",
 ];
 
-/**
- * Which of their event some hooks are for: what a hook of a typed /compact is called stands in the transcript, and what
- * it tells too.
- */
+/** Matchers of some hooks. A hook for a typed /compact is not needed, and would appear in the transcript. */
 const MATCHERS: Partial<Record<HookEvent, string>> = { PreCompact: "auto", PostCompact: "auto" };
 
 /**
- * Events of which many come one after the other, while somebody looks: a line of the answer, in some hundred bytes. The
- * shell reads such a payload itself, byte by byte, which takes less time than a program does to start if there are no
- * more than some three thousand of them, and a third of a second for a million.
+ * Events with many small payloads: a line of the answer, some hundred bytes. The shell reads such a payload itself, byte
+ * by byte. Up to about 3,000 bytes that is faster than starting `cat`; a million bytes take a third of a second.
  */
 const SHORT: readonly HookEvent[] = ["MessageDisplay"];
 const IS_SHORT = "short";
 
 /**
- * What follows the name of a payload that holds a prompt, which Claude Code keeps waiting: the shell reads it itself, in
- * 4 ms where a program took 7, as long as no long prompt has been sent.
+ * Marks a payload with a prompt. Claude Code waits for this hook, so the shell reads the payload itself, in 4 ms in place
+ * of 7 ms for `cat`, unless a long prompt has been sent.
  */
 const IS_PROMPT = "prompt";
 /** The longest prompt, in UTF-16 units, that the shell reads itself. */
 export const LONGEST_SHORT_PROMPT = 1500;
 
-/** What a hook announces in the place of its payload's name when it cannot write one. */
+/** What a hook announces in place of its payload's name if it cannot write the payload. */
 export const UNHEARD = "unheard";
 
-/** What follows the name of a payload that is the status line's, which names no event. */
+/** Marks a payload of the status line, which names no event. */
 export const STATUS_LINE = "status-line";
 
-/** What follows the name of a payload whose hook waits for an answer, and the caller's hook that it stands for. */
+/** Marks a payload whose hook waits for an answer. The number of the caller's hook follows. */
 export const ASKS = "asks";
-/** The line that has such a hook forbid what its event is about. */
+/** The answer with which such a hook forbids the event's action. */
 export const FORBID = "veto";
-/** What the file is called, after the payload, that holds what such a hook has to say. */
+/** Ending of the file that holds an answer too long for a line; its name begins with the payload's. */
 export const REPLY_SUFFIX = ".reply";
 
 /**
- * The script behind every hook, which only carries bytes: the payload goes into a file of its own, because payloads
- * longer than a pipe's atomic 4096 bytes would mix, and one line on the FIFO announces it. A hook that asks waits for a
- * line on a FIFO of its own, and prints it; what is too long for one stands in a file by then.
+ * Returns the script of all our hooks. It only copies bytes: it writes the payload to a file of its own and announces the
+ * file with one line on the FIFO. Payloads on the FIFO itself would mix if they are longer than 4096 bytes. A hook that
+ * asks waits for a line on a FIFO of its own, and prints it. A longer answer is in a file by then.
  *
- * A hook that asks and gets no answer ends with its CODE: 2 forbids what the event is about. Any other code, and any
- * signal, would let Claude Code's rules decide.
+ * A hook that asks and gets no answer exits with its CODE: 2 forbids the event's action. After any other code, and after a
+ * signal, Claude Code's rules would decide.
  *
- * It is read by the shell with which Claude Code starts a hook, always /bin/sh (2.1.330), because another one
- * would take its time to start.
+ * The shell that Claude Code starts for a hook, always /bin/sh (2.1.330), sources the script. Another shell would take
+ * longer to start.
  *
- * FIFOs are opened for reading and writing, which never blocks: a hook that only tells outlives a run that was killed.
- * The line begins with an end, so that what a stranger has begun there does not become part of it.
+ * FIFOs are opened for reading and writing, which never blocks, so a hook that only reports ends even if the run was
+ * killed. Each line begins with a line feed, so that it does not continue a line that another program has begun.
  *
- * Its programs are the system's, whatever PATH the caller or the project's settings name: Claude Code gives a hook
- * theirs, and an empty one if there is none (2.1.330).
+ * The script uses the system's programs. Claude Code gives a hook the PATH of the caller or of the project's settings, or
+ * an empty one (2.1.330).
  *
  * @param options.own the folder of the FIFO and the payloads
  * @param options.secret proves that a line on the FIFO comes from this script
- * @param options.pid the process that answers: once it has been killed, nobody is waited for
+ * @param options.pid the process that answers; no hook waits after its end
  */
 export function hookScript(
   { own, secret, pid }: {
@@ -139,7 +133,7 @@ p="$d/payloads/$n"
 is_elsewhere() {
   here=$(readlink /proc/self/ns/pid) && [ -f "$d/${OWNER_FILE}" ] && ! grep -qF "\"$here\"" "$d/${OWNER_FILE}"
 }
-# Every way out that is not an answer ends here: a full disk, a folder that is gone, no further process, a limit.
+# Every failure ends here: a full disk, a missing folder, no further process, a limit.
 unheard() {
   printf '\\n%s ${UNHEARD}\\n' "$s" 1<> "$d/hooks.fifo"
   refuse "$@"
@@ -154,17 +148,17 @@ trap 'refuse "$@"' HUP INT TERM
 # A write beyond the limit of file sizes fails instead of killing the shell.
 trap '' XFSZ
 if [ "$1" = ${ASKS} ]; then
-  # One that was killed may not be gone yet, as long as nobody has asked what became of it.
+  # A killed process remains as a zombie until its parent reaps it.
   { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || is_elsewhere || refuse "$@"
   case \${run##*)} in ' '[ZX]*) refuse "$@" ;; esac
 fi
 if [ "$1" = ${IS_SHORT} ] || [ "$2" = ${END} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then
   while IFS= read -r line || [ "$line" ]; do printf '%s\\n' "$line" || exit; done > "$p" || exit
 else
-  # A program that looks for no locale starts sooner.
+  # Without a locale, cat starts sooner.
   LC_ALL=C cat > "$p" || exit
 fi
-# Once it is announced, the payload may be gone at any time.
+# After the announcement the payload may be removed at any time.
 if [ "$1" != ${ASKS} ]; then
   printf '\\n%s %s %s\\n' "$s" "$$" "$1" 1<> "$d/hooks.fifo"
   trap - EXIT
@@ -185,15 +179,15 @@ exit 0
 }
 
 /**
- * The `hooks` setting that registers the script for some events.
+ * Returns the `hooks` setting that registers the script for some events.
  *
- * PostToolBatch comes when the tools of one answer have returned, before the next request to the model. SessionStart
- * comes before the first request, which is held back as long as its hook has no answer.
+ * PostToolBatch comes when the tools of one answer have returned, before the next API request. SessionStart comes before
+ * the first API request, which waits for the hook's answer.
  *
- * @param options.matchers what of their event some of them are for alone
+ * @param options.matchers further matchers, by event
  * @param options.held further events whose hooks wait for an answer
  * @param options.marksLong whether a long prompt is marked before it is sent
- * @param options.callbacks the caller's own hooks, each of which gets one that stands for it
+ * @param options.callbacks the caller's own hooks; each gets a hook of ours in its place
  * @param options.asksCaller whether the caller is asked for permissions
  */
 export function hookSettings(
@@ -207,7 +201,7 @@ export function hookSettings(
     readonly asksCaller?: boolean;
   },
 ): JsonObject {
-  // A caller names events as it likes, those of every object's own properties too.
+  // A map, because the caller may name an event `__proto__`.
   const settings = new Map<string, readonly JsonObject[]>();
   const add = (
     event: string,
@@ -229,10 +223,10 @@ export function hookSettings(
   for (const event of events) {
     const asks = ASKING.includes(event) || held.includes(event);
     const asking = askingMark(event, event === "SessionEnd" ? END : "-");
-    const told = marksLong && event === "UserPromptSubmit" ? IS_PROMPT : "";
+    const reporting = marksLong && event === "UserPromptSubmit" ? IS_PROMPT : "";
     add(event, {
       matcher: matchers[event] ?? MATCHERS[event],
-      mark: asks ? asking : SHORT.includes(event) ? IS_SHORT : told,
+      mark: asks ? asking : SHORT.includes(event) ? IS_SHORT : reporting,
       timeout: timeoutOf(event, { asksCaller }),
     });
   }
@@ -246,7 +240,7 @@ export function hookSettings(
   return Object.fromEntries(settings);
 }
 
-/** The arguments of the script for a hook that waits for an answer: for whom, and its exit code without one. */
+/** The arguments of the script for a hook that waits for an answer: its number, and its exit code without an answer. */
 function askingMark(event: string, place: string): string {
   return `${ASKS} ${place} ${mayForbid(event) ? 2 : 0}`;
 }
@@ -258,14 +252,14 @@ function timeoutOf(event: HookEvent, { asksCaller }: { readonly asksCaller: bool
 }
 
 /**
- * The `statusLine` setting that hands the script what the child has cost: 0.3 s after whatever changed it last, or when
- * it is drawn anew.
+ * Returns the `statusLine` setting, by which the script receives the child's cost. Claude Code runs it 0.3 s after the last
+ * change, and when it redraws the line.
  */
 export function statusLineSetting(scriptPath: string): JsonObject {
   return { type: "command", command: hookCommand(scriptPath, STATUS_LINE) };
 }
 
-/** Has the shell that carries it out read the script, which finds its arguments where its own would be. */
+/** Makes the hook's shell source the script, with the mark as its arguments. */
 function hookCommand(scriptPath: string, mark: string): string {
   return `${mark === "" ? "" : `set -- ${mark}; `}. ${shellQuote(scriptPath)}`;
 }

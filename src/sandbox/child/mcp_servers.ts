@@ -6,24 +6,24 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 /** An MCP server that a configuration names. */
 export interface McpServer {
   readonly name: string;
-  /** Where: the user's or the project's configuration, what the user has for this project alone, or the command line. */
+  /** The user's configuration, the project's, the user's for this project alone (`local`), or the command line (`dynamic`). */
   readonly source: "user" | "project" | "local" | "dynamic";
   /** Whether the user has switched it off for this project, with `/mcp disable`. */
   readonly disabled: boolean;
-  /** What the configuration says of it. */
+  /** Its value in the configuration. */
   readonly config: unknown;
 }
 
 /**
- * The MCP servers of a run in the order in which `claude -p` lists them, as far as its configuration tells, without those
- * that it leaves out because of what is said of them; plugins may add others.
+ * Lists the MCP servers of a run's configuration, in the order of `claude -p` and without invalid ones. Plugins can add
+ * others.
  *
  * @param options.configs the caller's `--mcp-config` values: JSON, or files relative to the working directory
- * @param options.strict whether those are all
- * @param options.root the root of the working directory's git repository, else itself
- * @param options.projectRoot the folder in which, and above which, `.mcp.json` counts
+ * @param options.strict whether there are no other servers
+ * @param options.root the root of the working directory's git repository, or else the working directory
+ * @param options.projectRoot the folder whose `.mcp.json` is read, and those of the folders above
  * @param options.claudeJson the user's own `.claude.json`
- * @param options.sources those that `--setting-sources` leaves
+ * @param options.sources see `settingSources`
  */
 export function listMcpServers(options: {
   readonly cwd: string;
@@ -33,7 +33,7 @@ export function listMcpServers(options: {
   readonly strict: boolean;
   readonly claudeJson: JsonObject | undefined;
   readonly sources: ReadonlySet<SettingSource>;
-  /** What the caller has switched off, or on again, since. */
+  /** The servers that the caller has disabled (false) or enabled (true) since the start. */
   readonly switched?: Readonly<Record<string, boolean>>;
 }): readonly McpServer[] {
   const { cwd, root, projectRoot, claudeJson, sources, switched = {} } = options;
@@ -53,7 +53,7 @@ export function listMcpServers(options: {
   };
   if (!options.strict) {
     if (sources.has("user")) add("user", claudeJson);
-    // Unlike settings these count in every folder above, whoever owns it, and the nearest of one name is the one
+    // Unlike settings, `.mcp.json` is read in every folder above, whoever owns it. The nearest server of a name wins
     // (2.1.330).
     for (const dir of sources.has("project") ? upFrom(projectRoot).toReversed() : []) {
       add("project", readJsonObject(`${dir}/.mcp.json`));
@@ -64,12 +64,12 @@ export function listMcpServers(options: {
   return [...found.values()];
 }
 
-/** A server that Claude Code leaves out, and why. */
+/** A server that Claude Code ignores, and why. */
 export interface FaultyServer extends ServerFault {
   readonly name: string;
 }
 
-/** The servers of `--mcp-config` that Claude Code leaves out; of those in other places it does not tell. */
+/** Lists the invalid servers of `--mcp-config`. Claude Code does not report invalid servers of other sources. */
 export function faultyServers(
   { cwd, configs }: { readonly cwd: string; readonly configs: readonly string[] },
 ): readonly FaultyServer[] {
@@ -90,14 +90,14 @@ function readConfig(config: string, cwd: string): JsonObject | undefined {
     const value: unknown = JSON.parse(config);
     return isJsonObject(value) ? value : undefined;
   } catch {
-    // Claude Code itself says what is wrong with it.
+    // Claude Code itself reports the error.
     return undefined;
   }
 }
 
-/** Why Claude Code leaves an MCP server out that a configuration names, as `system/init` tells it (2.1.330). */
+/** Why Claude Code ignores an MCP server, as in `system/init` (2.1.330). */
 interface ServerFault {
-  /** Such as `unknown_type`. */
+  /** For example `unknown_type`. */
   readonly type: string;
   readonly message: string;
 }
@@ -105,10 +105,10 @@ interface ServerFault {
 /** Names that Claude Code keeps for servers of its own (2.1.330). */
 const RESERVED = ["claude-in-chrome", "computer-use", "workspace"];
 
-/** A field that a server may have, and what is wrong with a value of it; the first ones it has to have. */
+/** Fields of a server, each with a function that returns what is wrong with its value. Required fields come first. */
 type Fields = readonly (readonly [string, (value: unknown) => string | undefined])[];
 
-/** What Claude Code checks of servers by their types, in its own order. */
+/** The fields that Claude Code checks for each type of server, in its order. */
 const FIELDS: Readonly<Record<string, Fields>> = {
   stdio: [["command", ofCommand], ["args", ofList], ["env", ofTexts]],
   http: [["url", ofText], ["headers", ofTexts], ["headersHelper", ofText], ["oauth", ofObject]],
@@ -118,10 +118,10 @@ const FIELDS: Readonly<Record<string, Fields>> = {
   "claudeai-proxy": [["url", ofText], ["id", ofText]],
 };
 const FURTHER: Fields = [["timeout", ofTime], ["alwaysLoad", ofBoolean]];
-/** How many of the first fields have to be there. */
+/** How many fields are required; 1 by default. */
 const NEEDED: Readonly<Record<string, number>> = { "claudeai-proxy": 2 };
 
-/** What is wrong with an MCP server of a configuration, if something is; such a one is not there for Claude Code. */
+/** Returns what is wrong with the configuration of an MCP server; undefined if it is valid. */
 export function serverFault(name: string, config: unknown): ServerFault | undefined {
   if (RESERVED.includes(name)) {
     return {
@@ -151,7 +151,7 @@ export function serverFault(name: string, config: unknown): ServerFault | undefi
   const faults = [...fields, ...FURTHER].flatMap(([field, faultOf], place) => {
     const value = config[field];
     const fault = value === undefined && place >= needed ? undefined : faultOf(value);
-    // What is deeper within the field is named by itself.
+    // A fault of a nested value begins with its own path.
     return fault === undefined
       ? []
       : [fault.startsWith(".") ? field + fault : `${field}: ${fault}`];
@@ -188,7 +188,7 @@ function ofTexts(value: unknown): string | undefined {
   return isJsonObject(value) ? firstOf(Object.entries(value)) : expected("record", value);
 }
 
-/** The fault of the first value that is no text. */
+/** The fault of the first value that is not a string. */
 function firstOf(entries: readonly (readonly [string, unknown])[]): string | undefined {
   const found = entries.find(([, value]) => typeof value !== "string");
   return found === undefined ? undefined : `.${found[0]}: ${expected("string", found[1])}`;

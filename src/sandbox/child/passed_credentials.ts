@@ -9,39 +9,39 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../environment.ts";
 
-/** The variables by which a caller passes a credential on a file descriptor. */
+/** Variables that name a file descriptor from which a credential is read. */
 const DESCRIPTOR_VARIABLES = [
   "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
   "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
   "CLAUDE_CODE_GATEWAY_TOKEN_FILE_DESCRIPTOR",
 ] as const;
 
-/** A credential that the caller has passed on a descriptor. */
+/** A credential from a descriptor of the caller. */
 export interface PassedCredential {
   readonly variable: string;
   readonly fd: number;
   readonly secret: string;
 }
 
-/** The longest credential, in bytes: less than a pipe holds. */
+/** The longest credential, in bytes. A pipe holds more. */
 const LIMIT = 16 * 1024;
 /** How long the caller may take to write a credential, in milliseconds. */
 const PATIENCE_MS = 5000;
 
-/** What this process has read, by the descriptor: a pipe can be read once. */
+/** What this process has read, by descriptor. A pipe can be read once only. */
 const read = new Map<number, Promise<string>>();
 const known = new Map<string, PassedCredential>();
 
-/** Whether an environment names a descriptor, which is another one in each process. */
+/** Whether an environment names a descriptor. */
 export function passesCredentials(env: Environment): boolean {
   return DESCRIPTOR_VARIABLES.some((name) => (env[name] ?? "") !== "");
 }
 
 /**
- * Reads the credentials that the caller has passed on descriptors; once in a process. Only descriptors that the process
- * was started with are read.
+ * Reads the credentials from the caller's descriptors, each once per process. Only descriptors that the process inherited
+ * are read.
  *
- * @throws {CliError} when one does not come in time
+ * @throws {CliError} if a credential does not arrive in time
  */
 export async function readCredentials(env: Environment): Promise<readonly PassedCredential[]> {
   const all: PassedCredential[] = [];
@@ -73,33 +73,33 @@ async function readSecret(fd: number, variable: string): Promise<string> {
       { suggestion: "Close the writing end once it is written, or end it with a line feed" },
     );
   }
-  // Programs that this one starts find an empty pipe there.
+  // Programs that this process starts inherit an empty pipe.
   replaceWithPipe(fd, new Uint8Array());
   return new TextDecoder().decode(bytes).trim();
 }
 
-/** An environment in which each variable holds the secret, and not its descriptor: for what has to know all secrets. */
+/** Returns an environment whose variables hold the secrets in place of their descriptors, for redaction. */
 export function replaceDescriptors(env: Environment): Environment {
   if (known.size === 0) return env;
   return { ...env, ...Object.fromEntries([...known].map(([name, { secret }]) => [name, secret])) };
 }
 
-/** The first descriptor that a program has besides its standard streams. */
+/** The first descriptor after the standard streams. */
 const FIRST_FD = 3;
 
-/** The variables of a child that finds its credentials on descriptors of its own, in their order. */
+/** Returns the variables for a child that inherits the credentials on descriptors from 3 on. */
 export function descriptorVariables(credentials: readonly PassedCredential[]): Environment {
   return Object.fromEntries(
     credentials.map(({ variable }, index) => [variable, `${FIRST_FD + index}`]),
   );
 }
 
-/** A pipe for each credential, which a child reads once. */
+/** Creates a pipe for each credential. */
 export function createCredentialPipes(credentials: readonly PassedCredential[]): readonly Pipe[] {
   return credentials.map(({ secret }) => filledPipe(new TextEncoder().encode(secret)));
 }
 
-/** Starts a program that inherits the descriptors of this one, with the credentials on those where the caller had them. */
+/** Starts a program that inherits this process's descriptors, with the credentials on the caller's descriptors. */
 export function startWithCredentials<Started>(start: () => Started): Started {
   restoreCredentials();
   try {
@@ -109,7 +109,7 @@ export function startWithCredentials<Started>(start: () => Started): Started {
   }
 }
 
-/** Puts the credentials back where the caller had them. */
+/** Fills the caller's descriptors with the credentials again. */
 export function restoreCredentials(): void {
   for (const { fd, secret } of known.values()) {
     replaceWithPipe(fd, new TextEncoder().encode(secret));

@@ -11,10 +11,9 @@ export type SettingSource = "user" | "project" | "local";
 const ALL: readonly SettingSource[] = ["user", "project", "local"];
 
 /**
- * What `--setting-sources` lets Claude Code read: settings, and of MCP servers the user's, those of `.mcp.json` and
- * those that the user added to a project, in this order (2.1.330).
+ * Parses `--setting-sources`: from which sources Claude Code reads settings and MCP servers (2.1.330).
  *
- * @param value names with commas between them; everything when the flag was not given
+ * @param value names with commas between them; all sources if the flag was not given
  */
 export function settingSources(value: string | undefined): ReadonlySet<SettingSource> {
   if (value === undefined) return new Set(ALL);
@@ -22,7 +21,7 @@ export function settingSources(value: string | undefined): ReadonlySet<SettingSo
   return new Set(ALL.filter((source) => names.includes(source)));
 }
 
-/** Whose settings they are: the user's, a project's two files, those of `--settings`, or an administrator's. */
+/** The user's settings, a project's two files, `--settings`, or an administrator's settings. */
 export type SettingsSource = SettingSource | "flags" | "managed";
 
 /** One object of settings. */
@@ -31,28 +30,27 @@ export interface Settings {
   readonly values: JsonObject;
 }
 
-/** Where an administrator puts settings for everybody on Linux: a file, and files beside it that add to it. */
+/** The folder of an administrator's settings on Linux: a file, and a folder of files that add to it. */
 const MANAGED = "/etc/claude-code";
 
-/** Claude Code reads no settings file that is larger, in bytes (2.1.330). */
+/** The largest settings file that Claude Code reads, in bytes (2.1.330). */
 const MAX_BYTES = 2_097_152;
 
-/** All that one file or flag says. */
+/** The settings of one file or flag, and what is wrong with them. */
 export interface SettingsDocument extends Settings, ParsedSettings {
-  /** How Claude Code names it: the path of a file, or the flag. */
+  /** Claude Code's name for it: the path of the file, or the flag. */
   readonly name: string;
 }
 
 /**
- * The settings that Claude Code reads for a run, in the order in which later ones override earlier ones, without what it
- * does not look at: files of folders above the working directory, and sources that `--setting-sources` leaves out
- * (2.1.330).
+ * Reads the settings that Claude Code reads for a run (2.1.330). Later ones override earlier ones. Folders above the
+ * working directory are not searched.
  *
- * @param options.projectRoot the working directory, or what stands in its place
+ * @param options.projectRoot the folder whose `.claude` is read, usually the working directory
  * @param options.home the user's home folder
  * @param options.userDir the user's config dir
- * @param options.sources those that `--setting-sources` leaves
- * @param options.flags what `--settings` holds
+ * @param options.sources see `settingSources`
+ * @param options.flags the content of `--settings`
  * @param options.sharesLocal whether local settings of the main checkout are read too
  */
 export async function readSettings(options: {
@@ -82,12 +80,12 @@ export async function readSettings(options: {
   return found;
 }
 
-/** Those settings of which Claude Code takes something. */
+/** Returns the settings that Claude Code accepts. It ignores a document with a fault. */
 export function soundSettings(documents: readonly SettingsDocument[]): readonly SettingsDocument[] {
   return documents.filter(({ faults }) => faults.length === 0);
 }
 
-/** What a settings file says, undefined where there is none or nothing in it: only then nothing has to judge it. */
+/** Reads and checks a settings file; undefined if it is missing or empty. */
 async function readJudged(path: string): Promise<ParsedSettings | undefined> {
   let text: string;
   try {
@@ -109,7 +107,7 @@ function managedFiles(): readonly string[] {
   return [`${MANAGED}/managed-settings.json`, ...added.map((name) => `${folder}/${name}`)];
 }
 
-/** What settings hold, but for those of some sources. */
+/** Returns the values of all settings except those of some sources. */
 export function valuesOf(
   settings: readonly Settings[],
   { without = [] }: { readonly without?: readonly SettingsSource[] } = {},
@@ -117,20 +115,20 @@ export function valuesOf(
   return settings.filter(({ source }) => !without.includes(source)).map(({ values }) => values);
 }
 
-/** Whether some settings silence all hooks. */
+/** Whether a settings object disables all hooks. */
 export function silencesHooks(settings: readonly JsonObject[]): boolean {
   return settings.some(({ disableAllHooks }) => disableAllHooks === true);
 }
 
 /**
- * Refuses a run in which `disableAllHooks` silences hooks that claude-print cannot leave out. Its own hooks report the end
- * of a turn; they are a plugin's then, and Claude Code runs the hooks of all plugins or of none.
+ * Refuses a run with `disableAllHooks` whose other hooks cannot be disabled. claude-print needs its own hooks, which are
+ * then a plugin's, and Claude Code runs the hooks of all plugins or of none.
  *
  * @param settings every settings object that applies to the run
  * @param options.hasPlugins whether the command line names plugins
- * @param options.isManaged whether an administrator has settings: Claude Code takes none of a command line then that
- * keeps other hooks from running
- * @throws {UnsupportedError} when there may be such a hook
+ * @param options.isManaged whether an administrator has settings. If so, Claude Code ignores settings of the command line
+ * that disable other hooks
+ * @throws {UnsupportedError} if there may be such a hook
  */
 export function refuseSilencedHooks(
   settings: readonly JsonObject[],
@@ -140,9 +138,9 @@ export function refuseSilencedHooks(
   const plugins = hasPlugins || settings.some(({ enabledPlugins }) => isFilled(enabledPlugins));
   if (!plugins && !isManaged) return;
   throw new UnsupportedError(
-    `Cannot honour "disableAllHooks" beside ${
+    `Cannot honour "disableAllHooks" together with ${
       plugins ? "plugins" : "settings of an administrator"
-    }: claude-print needs hooks of its own, and others would run with them`,
+    }: claude-print needs its own hooks, and the others would run too`,
     { suggestion: "Remove one of them, or use claude -p" },
   );
 }
@@ -152,13 +150,13 @@ function isFilled(value: unknown): boolean {
 }
 
 /**
- * Whether a hook other than ours may run at an event: one of Stop may make the assistant go on, one of SessionEnd may do
- * what is waited for, one of UserPromptSubmit may forbid a prompt.
+ * Whether a hook other than ours may run at an event. A Stop hook can continue the turn, a SessionEnd hook can take time,
+ * and a UserPromptSubmit hook can block a prompt.
  *
- * Answers yes when in doubt: a yes costs some time, a wrong no would cut a turn short. Plugins count, because they bring
- * hooks along.
+ * True when in doubt: a wrong yes costs some time, a wrong no would cut a turn short. Plugins count, because they can have
+ * hooks.
  *
- * @param settings every settings object that applies to the run, less the hooks that are not read
+ * @param settings every settings object that applies to the run, without hooks that Claude Code does not read
  */
 export function mayHaveOtherHooks(
   settings: readonly JsonObject[],
@@ -171,10 +169,10 @@ export function mayHaveOtherHooks(
 }
 
 /**
- * Whether a hook has a say in another model, or hears of it: Claude Code calls it when its model changes (2.1.330), and
- * nobody when one with another model is started.
+ * Whether a hook watches changes of the model (2.1.330). Claude Code calls it when a running child changes its model, but
+ * not when a child starts with another one.
  *
- * @param settings every settings object that applies to the run, less the hooks that are not read
+ * @param settings every settings object that applies to the run, without hooks that Claude Code does not read
  */
 export function watchesModels(settings: readonly JsonObject[]): boolean {
   return settings.some(({ hooks }) =>
@@ -182,16 +180,16 @@ export function watchesModels(settings: readonly JsonObject[]): boolean {
   );
 }
 
-/** Settings that start a program to draw or to complete something on the screen, which print mode does not have. */
+/** Settings that start a program for the screen. `claude -p` ignores them. */
 export const SCREEN_COMMANDS = ["statusLine", "subagentStatusLine", "fileSuggestion"] as const;
 
-/** A command that does nothing: there is no value that stands for none (2.1.330). */
+/** A command that does nothing. No value means "none" (2.1.330). */
 const NOTHING = { type: "command", command: "" };
 
 /**
- * The caller's settings so that no program is started for a screen that nobody looks at: `claude -p` does not start
- * a project's status line, so a project must not get it started here, whenever its settings come to hold one: Claude Code
- * reads them again when they change, as where a tool checks out another branch.
+ * Overrides all settings that start a program for the screen. `claude -p` does not start a project's status line, so a
+ * project must not get it started here. They are overridden even if the project has none now, because Claude Code reads
+ * changed settings again, for example after a checkout of another branch.
  */
 export function withoutScreenCommands(caller: JsonObject): JsonObject {
   return { ...caller, ...Object.fromEntries(SCREEN_COMMANDS.map((name) => [name, NOTHING])) };

@@ -4,18 +4,18 @@ import { CliError } from "../../cli_error.ts";
 import type { SettingsDocument } from "./read_settings.ts";
 import { absolutePath, wholePath } from "../../paths.ts";
 
-/** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
+/** The largest `--settings` file, in bytes. Claude Code reads 2 MiB (2.1.330), and our settings are added. */
 const MAX_BYTES = 2_000_000;
 
-/** How Claude Code names settings that are given on the command line themselves. */
+/** Claude Code's name for settings that are JSON on the command line. */
 const INLINE = "--settings (inline JSON)";
 
 /**
- * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed. A file of which
- * Claude Code takes nothing ends no run.
+ * Reads the caller's `--settings`, JSON or the path of a file, as `claude -p` does; comments are allowed. A file that
+ * Claude Code would ignore does not end the run.
  *
- * @param options.cwd the folder from which a relative path leads to the file
- * @throws {CliError} when the JSON is none that stands on the command line, or the file cannot be read
+ * @param options.cwd the folder that a relative path starts from
+ * @throws {CliError} if JSON on the command line is invalid, or the file cannot be read
  */
 export async function parseCallerSettings(
   value: string,
@@ -41,7 +41,7 @@ export async function parseCallerSettings(
   return { source: "flags", name, ...readSettingsValue(parsed) };
 }
 
-/** JSON as it is, however deeply it is nested, or with comments. */
+/** Parses JSON, with comments if need be. The native parser comes first, because it has no limit of depth. */
 async function parse(text: string): Promise<unknown> {
   try {
     return JSON.parse(text);
@@ -66,48 +66,45 @@ function readSettingsFile(path: string, what: string): string {
   }
 }
 
-/** What is ours in the settings of a run. */
+/** What claude-print adds to the settings of a run. */
 export interface OwnSettings {
   readonly hooks: JsonObject;
   readonly memoryPath: string;
-  /** The status line that tells us what the child costs. */
+  /** The status line that reports the child's cost. */
   readonly statusLine?: JsonObject;
-  /** Plugins of Claude Code's own, by id, that are left out because they have nothing to do. */
+  /** Claude Code's own plugins that the run does not need, by id. */
   readonly plugins?: JsonObject;
   /** Tools of ours that need no permission. */
   readonly allow?: readonly string[];
   /** Whether the caller answers permission requests. */
   readonly asksCaller: boolean;
-  /** Folders that no tool may read or write, from the Bash sandbox or without. */
+  /** Folders that no tool may read or write, in the Bash sandbox or outside. */
   readonly outOfReach: readonly string[];
-  /** The same as patterns of rules: it is known only once a tool is called what there is. */
+  /** Further ones as patterns of rules, for folders that do not exist yet. */
   readonly outOfReachPatterns?: readonly string[];
   /** Folders that no command in the Bash sandbox may write to. */
   readonly readOnly: readonly string[];
-  /** Folders that no command in the Bash sandbox sees, and what it sees of them all the same. */
+  /** Folders that no command in the Bash sandbox sees, and the exceptions in them. */
   readonly hidden: { readonly folders: readonly string[]; readonly but: readonly string[] };
 }
 
 /**
- * The one settings object a run is started with: the caller's, with our hooks and rules added to the caller's own.
+ * Returns the settings of a run: the caller's, with our hooks and rules added. (Measured with 2.1.330.)
  *
- * - rules that deny come before all that allow: modes, other rules, hooks (2.1.330). Claude Code's Bash
- *   sandbox closes the same folders
- * - `denyInsteadOfPrompting` has Claude Code deny what only a person at the screen may allow, and go on (2.1.330), where
- *   our PermissionRequest hook is not asked: auto mode and plan mode behind an API without the safety check. It allows
- *   nothing, and hides the tools that ask a person. So it is not set for a caller that answers questions and plans
- * - `disableAllHooks: false` keeps a project from silencing our hooks
- * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking, whatever
- *   the caller's settings say (2.1.330)
- * - `autoMemoryDirectory` keeps memory where it always is: its path stands in the system prompt, which the API's cache
- *   would not know again if every run named another one
- * - `workflowKeywordTriggerEnabled: false` keeps the word "ultracode" in a prompt a word, as it is in print mode
- * - without animations and changing tips a child that waits in vain is silent (2.1.330), and leaves its
- *   processor time to others
- * - with a tip of ours in the place of its own it does not look for those that fit, by `ps` among others, which it does
- *   at each start, also where it shows none (2.1.330)
- * - plugins of Claude Code's own that have nothing to do are left out, unless the caller names them
- * - the rest keeps dialogs and a desktop file away
+ * - `permissions.deny`: Claude Code applies it before all modes, rules and hooks that allow. The Bash sandbox gets the same
+ *   folders
+ * - `denyInsteadOfPrompting` makes Claude Code deny what only a person at the screen can allow, where it does not call our
+ *   PermissionRequest hook: in auto mode and plan mode without the API's safety check. It also hides the tools that ask a
+ *   person, so it is not set for a caller that answers questions and plans
+ * - `disableAllHooks: false` overrides a project that would disable our hooks
+ * - `enableAllProjectMcpServers`: `claude -p` starts a project's servers without asking, whatever the caller's settings are
+ * - `autoMemoryDirectory` is the user's folder. Its path is in the system prompt, so a different one for each run would
+ *   miss the API's cache
+ * - `workflowKeywordTriggerEnabled: false`: the word "ultracode" in a prompt starts nothing, as in `claude -p`
+ * - without animations and tips that change, a child that waits prints nothing and takes no processor time
+ * - with a tip of our own, Claude Code does not search for fitting ones. It would start `ps` and others at each start
+ * - Claude Code's own plugins that the run does not need are disabled, unless the caller names them
+ * - the rest prevents dialogs and a desktop file
  */
 export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
   const { hooks, memoryPath, outOfReach, readOnly, hidden, statusLine } = ours;
@@ -147,8 +144,9 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
 }
 
 /**
- * The rules by which tools may read what an earlier run of a session has put beside its transcript, as Claude Code lets
- * them where that is in its own config dir. There are none where a path means something else in a rule.
+ * Returns the rules that let tools read the long outputs which an earlier run of the session has stored in the user's
+ * config dir. Claude Code allows that by itself in its own config dir only. Empty if a path has characters that are special
+ * in a rule.
  */
 export function readingRules(
   { userConfigDir, session }: { readonly userConfigDir: string; readonly session: string },
@@ -157,7 +155,7 @@ export function readingRules(
   return isPlain ? [`Read(/${userConfigDir}/projects/*/${session}/tool-results/**)`] : [];
 }
 
-/** Joins two values of settings as Claude Code joins those of two files; what does not go together is ours. */
+/** Merges two values as Claude Code merges the settings of two files. If the types differ, ours is taken. */
 function merge(ours: unknown, theirs: unknown): unknown {
   if (Array.isArray(ours)) return Array.isArray(theirs) ? [...ours, ...theirs] : ours;
   if (!isJsonObject(ours) || !isJsonObject(theirs)) return ours;
@@ -165,7 +163,7 @@ function merge(ours: unknown, theirs: unknown): unknown {
   return { ...theirs, ...Object.fromEntries(merged) };
 }
 
-/** All that is in a folder, as a pattern of Claude Code's rules. */
+/** The pattern for everything in a folder. */
 function patternOf(folder: string): string {
   return `/${literalPattern(folder)}/**`;
 }
@@ -175,18 +173,17 @@ const OF_FILES = [
   ...["Cd", "Edit", "Glob", "MultiEdit", "NotebookEdit", "NotebookRead", "Read", "Write"],
 ];
 
-/** A rule about files that begin where the settings are: two slashes begin at the root, none where the run works. */
+/** A rule whose path is relative to the settings file: it has one slash. Two slashes are absolute, none is relative to the run. */
 const BESIDE_SETTINGS = /^(\s*(\w+)\()\/(?!\/)([^]*)\)([^)]*)$/u;
 
 /**
- * Settings whose paths for the Bash sandbox, and whose rules about files beside them, are named from the root. Claude Code
- * takes others from the folder in which it finds the settings (2.1.330), and those of the user and the caller
- * are given to it in the private folder: `allowWrite: [".."]` and `Edit(/**)` would open that to commands, and with another
- * `..` those of all runs.
+ * Makes the paths of settings absolute: those for the Bash sandbox, and those of rules that are relative to the settings
+ * file. Claude Code resolves them from the folder of the settings (2.1.330), and the user's and the caller's settings are
+ * copied to the private folder. There `allowWrite: [".."]` and `Edit(/**)` would open the private folder to commands.
  *
- * @param folder from where `claude -p` takes paths for the Bash sandbox
- * @param options.rulesFrom from where it takes rules; absent where that is a place of its own, for settings that stand on
- * the command line: then rules that allow something there are left out
+ * @param folder the folder from which `claude -p` resolves paths for the Bash sandbox
+ * @param options.rulesFrom the folder from which it resolves rules; absent for settings on the command line, whose rules
+ * that allow something there are removed
  */
 export function resolvePaths(
   settings: JsonObject,
@@ -237,8 +234,8 @@ function resolvePath(path: string, folder: string): string {
 }
 
 /**
- * A path as a pattern of Claude Code's rules. Each special character becomes a `?`: a backslash before it made 2.1.197
- * refuse every file.
+ * Returns a path as a pattern of Claude Code's rules. Each special character becomes a `?`: with a backslash before it,
+ * 2.1.197 refused every file.
  */
 export function literalPattern(path: string): string {
   return path.replace(/[\\*?[\]]/gu, "?").replace(/[()]/gu, "\\$&");

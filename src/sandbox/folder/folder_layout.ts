@@ -1,56 +1,53 @@
 /** The parts of a run's private folder. */
 export interface FolderParts {
-  /** What no tool may read or write: what is executed, believed or secret. */
+  /** Holds what no tool may read or write: programs, answers and secrets. */
   readonly own: string;
-  /**
-   * The child's `CLAUDE_CONFIG_DIR`. Claude Code lets no tool write to a folder of this name but what is meant to be
-   * written there, such as plans (2.1.330).
-   */
+  /** The child's `CLAUDE_CONFIG_DIR`. In a folder of this name Claude Code lets tools write only plans and the like (2.1.330). */
   readonly configDir: string;
-  /** Where Claude Code looks for the user's agents, in the config dir. */
+  /** The user's agents, in the config dir. */
   readonly agentsDir: string;
   /** The child's `CLAUDE_CODE_TMPDIR`, which Claude Code's Bash sandbox opens. */
   readonly tempDir: string;
-  /** Holds the images that the caller sends, which are pasted by their paths. */
+  /** Holds the caller's images. A prompt names their paths. */
   readonly imagesDir: string;
   /** The file given to the child as `--settings`. */
   readonly settingsPath: string;
   /** The script behind every hook. */
   readonly hookPath: string;
-  /** The plugin that has our hooks where Claude Code is to run those of no other source. */
+  /** The plugin with our hooks, used if Claude Code must not run hooks of settings. */
   readonly hooksPluginDir: string;
   /** The FIFO on which hooks announce themselves. */
   readonly fifoPath: string;
-  /** Holds a file for each announced hook: its payload. */
+  /** Holds the payload of each announced hook. */
   readonly payloadDir: string;
-  /** Where the shells of the tool Bash open their stderr, if it is to be told from their stdout. */
+  /** Holds the stderr files of the Bash tool's shells, if stderr is to be separate. */
   readonly streamsDir: string;
-  /** Where what stands in the place of the user's shell is then; the Bash sandbox lets it be read. */
+  /** Holds the script in place of the user's shell. The Bash sandbox can read it. */
   readonly shellDir: string;
-  /** Where the child is to listen if the prompt goes in by its rendezvous socket. */
+  /** The socket on which the child waits for a prompt. */
   readonly rendezvousPath: string;
-  /** Is there once a long prompt is about to go in there. */
+  /** Exists as soon as a long prompt is delivered by the socket. */
   readonly longPromptsPath: string;
-  /** The prompt, when it goes in on fd 0. */
+  /** The prompt, if the child reads it on fd 0. */
   readonly promptPath: string;
-  /** The system prompt, and what is added to one, where the caller has given texts. */
+  /** The caller's texts for the system prompt, and for its end. */
   readonly systemPromptPath: string;
   readonly appendSystemPromptPath: string;
-  /** The script in the place of the caller's MCP servers, their configuration, and their FIFOs' folder. */
+  /** The script in place of the caller's MCP servers, their configuration, and the folder of their FIFOs. */
   readonly bridgePath: string;
   readonly bridgeConfigPath: string;
   readonly bridgeDir: string;
-  /** The configuration of the MCP servers that a caller has set, and what those of the command line begin with. */
+  /** The configuration of MCP servers that the caller has set later, and the beginning of the paths of those of the command line. */
   readonly setServersPath: string;
   readonly mcpConfigPath: string;
-  /** The config dir of a headless Claude Code that is asked about the session, and its settings. */
+  /** The config dir and the settings of the headless helper. */
   readonly helperDir: string;
   readonly helperSettingsPath: string;
-  /** The child's debug log, when it is this program that wants one. */
+  /** The child's debug log, if this program reads it. */
   readonly logPath: string;
 }
 
-/** Where the parts of a private folder are. */
+/** Returns the paths of the parts of a private folder. */
 export function folderParts(path: string): FolderParts {
   const own = `${path}/own`;
   return {
@@ -82,33 +79,33 @@ export function folderParts(path: string): FolderParts {
   };
 }
 
-/** What is put into a run's private folder before the child is started. */
+/** The content of a run's private folder before the child starts. */
 export interface FolderContents {
-  /** Files, in the order in which they are written. */
+  /** The files, in the order of writing. */
   readonly files: readonly FolderFile[];
-  /** The one of them that the child reads as its fd 0; absent when the prompt goes in otherwise. */
+  /** The file that the child reads on its fd 0; absent if the prompt is delivered otherwise. */
   readonly stdinPath?: string;
-  /** The MCP servers of the caller's, by their names: each gets two FIFOs, which are called after its place. */
+  /** The names of the caller's MCP servers. Each gets two FIFOs, named after its index. */
   readonly bridges: readonly string[];
-  /** The one of them that is a program behind its bridge, which gets two FIFOs more. */
+  /** The server that the bridge starts as a program. It gets two more FIFOs. */
   readonly relayed?: string;
-  /** What every line on the FIFO of the hooks begins with, by the script among the files. */
+  /** The beginning of every line on the FIFO of the hooks. The hook script has it too. */
   readonly secret: string;
-  /** Folders of runs that are closed to the run's tools, or hidden from them: an empty folder in each keeps its place. */
+  /** Folders of runs that are closed to the run's tools, or hidden. An empty folder in each keeps it from being removed. */
   readonly footholds: readonly string[];
-  /** The user's config dir: what the user wrote for Claude Code is linked from there, transcripts come from there. */
+  /** The user's config dir. Skills, agents and so on are links to it, and transcripts are copied from it. */
   readonly userConfigDir: string;
-  /** Whether the child is to see nothing there that `--setting-sources` leaves out without the source `user`. */
+  /** Whether `--setting-sources` excludes the user's files. */
   readonly hidesUser?: boolean;
-  /** Whether the child keeps there, and finds there, what files were before it edited them. */
+  /** Whether backups of edited files are kept in the user's config dir. */
   readonly keepsBackups?: true;
-  /** The session to be resumed: its transcript is copied in. */
+  /** The session to resume. Its transcript is copied. */
   readonly resume?: string;
-  /** What stands in its place where a part of it is resumed; a path below `projects/`. */
+  /** The transcript in its place if only a part is resumed; with a path below `projects/`. */
   readonly shortened?: FolderFile;
-  /** The transcript with which it is resumed, where there is none at home; a path below `projects/`. */
+  /** The transcript to resume if the user's config dir has none; with a path below `projects/`. */
   readonly begun?: FolderFile & { readonly besides?: readonly FolderFile[] };
-  /** Whether nobody may have had the session's id before. */
+  /** Whether the session's id must be new. */
   readonly isNewSession: boolean;
 }
 
@@ -120,30 +117,30 @@ export interface FolderFile {
   readonly runs?: true;
 }
 
-/** What the user's own is called in a folder of the config dir that holds something of the run's too. */
+/** Name of the link to the user's folder, inside a folder of the config dir that also holds files of the run. */
 export const USERS_PART = "user";
 
-/** What a bridge's FIFO towards the caller is called after the bridge's place, and the one towards the child. */
+/** Endings of a bridge's FIFOs to the caller and to the child; the name begins with the bridge's index. */
 export const UP_SUFFIX = ".up";
 export const DOWN_SUFFIX = ".down";
 
-/** The same of the FIFOs between this program and a server that is a program behind its bridge. */
+/** Endings of the FIFOs between this program and a server that the bridge starts. */
 export const IN_SUFFIX = ".in";
 export const OUT_SUFFIX = ".out";
 
-/** What the FIFO of a hook that waits for an answer is called, after its payload. */
+/** Ending of the FIFO of a hook that waits for an answer; the name begins with the payload's. */
 export const ANSWER_SUFFIX = ".answer";
 /**
- * What the hook that waits at the end of a session is marked with, and its payload called, which is always short: some
- * 400 bytes. Its FIFO is there before it, since a shell makes one by a program.
+ * The mark of the SessionEnd hook and the name of its payload, which is short: some 400 bytes. Its FIFO exists from the
+ * beginning, because a shell would need a program to make one.
  */
 export const END = "end";
 
 /** An MCP server that the child reaches by FIFOs. */
 export interface Bridge {
   readonly server: string;
-  /** The path of the FIFOs, without what tells them apart. */
+  /** The path of the FIFOs without their endings. */
   readonly path: string;
-  /** Whether a program behind it is the server. */
+  /** Whether the bridge starts the server as a program. */
   readonly isRelayed: boolean;
 }

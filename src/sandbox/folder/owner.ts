@@ -15,7 +15,7 @@ export interface Owner {
   /** The boot of the machine and the pid namespace in which the pid is valid. */
   readonly bootId: string;
   readonly pidNamespace: string;
-  /** Path of the folder when it was made. Its processes have it in their environment. */
+  /** The folder's path when it was made. The run's processes have it in their environment. */
   readonly path: string;
   /** Folders outside of the private folder that Claude Code makes and leaves empty, without those that existed before. */
   readonly litter?: readonly string[];
@@ -34,19 +34,19 @@ export interface OwnedSession {
   readonly since: number;
 }
 
-/** Whether an owner still works on its folder; "unknown" where its processes cannot be seen from here. */
+/** Whether the owner's process lives; "unknown" if it cannot be seen from here. */
 export type OwnerState = "live" | "dead" | "unknown";
 
-/** Its name among what is out of reach for tools. */
+/** The owner's file, in the closed part of the folder. */
 export const OWNER_FILE = "owner.json";
 
 /** The owner of a folder whose run has ended: no process has this pid. */
 export const NO_PROCESS = { pid: 0, startTime: "0" } as const;
 
-/** The largest file that is read, in bytes: of a session resumed with 100 000 files it is smaller. */
+/** The largest file that is read, in bytes: more than the file of a session resumed with 100,000 files. */
 const LIMIT = 16_000_000;
 
-/** This process as the owner of a folder. */
+/** Returns this process as an owner. */
 export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId" | "pidNamespace"> {
   return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...thisMachine() };
 }
@@ -55,8 +55,8 @@ export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId"
 const LITTER = [`claude-${Deno.uid()}`, "cc-socks", `cc-socks-${Deno.uid()}`] as const;
 
 /**
- * The folders that a run's Claude Code may make elsewhere. Its sockets are in the runtime directory if there is one, and in
- * `/tmp` where the path of the private folder is too long for a socket.
+ * Lists the folders that Claude Code may make outside of the private folder. Its sockets are in the runtime directory if
+ * there is one, and in `/tmp` if the path of the private folder is too long for a socket.
  */
 export function litterOf(
   { tmp, runtimeDir }: { readonly tmp: string; readonly runtimeDir?: string | undefined },
@@ -69,14 +69,14 @@ export function litterOf(
   ];
 }
 
-/** Writes the owner's file, whole or not at all. */
+/** Writes the owner's file atomically. */
 export function writeOwner(folder: string, owner: Owner): void {
   const file = `${folderParts(folder).own}/${OWNER_FILE}`;
   Deno.writeTextFileSync(`${file}.part`, JSON.stringify(owner), { mode: 0o600 });
   Deno.renameSync(`${file}.part`, file);
 }
 
-/** Reads the owner's file: "missing" before it was written, "broken" if it is none. */
+/** Reads the owner's file; "broken" if its content is invalid. */
 export function readOwner(folder: string): Owner | "missing" | "broken" {
   try {
     const bytes = readRegularFile(`${folderParts(folder).own}/${OWNER_FILE}`, { limit: LIMIT });
@@ -88,10 +88,9 @@ export function readOwner(folder: string): Owner | "missing" | "broken" {
 }
 
 /**
- * Judges an owner by pid, start time, boot and pid namespace; `NOBODY` is dead everywhere.
+ * Decides by pid, start time, boot and pid namespace whether an owner lives; `NO_PROCESS` is always dead.
  *
- * After another boot of this machine it cannot live. Of another machine that shares the folder, and of another
- * container on this one, nothing can be known.
+ * An owner of an earlier boot of this machine is dead. An owner on another machine or in another container is unknown.
  */
 export function judgeOwner(owner: Owner): OwnerState {
   if (owner.pid === NO_PROCESS.pid) return "dead";
@@ -101,7 +100,7 @@ export function judgeOwner(owner: Owner): OwnerState {
   return isLiving(owner) ? "live" : "dead";
 }
 
-/** Whether a process of this pid namespace lives, as its pid and its start time tell. */
+/** Whether a process of this pid namespace lives. */
 export function isLiving({ pid, startTime }: Pick<Owner, "pid" | "startTime">): boolean {
   const stat = readProcessStat(pid);
   return stat !== undefined && !stat.ended && stat.startTime === startTime;

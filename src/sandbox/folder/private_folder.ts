@@ -18,24 +18,24 @@ import { CliError } from "../../cli_error.ts";
 
 /** The parts of a private folder's name. A process that claims the folder keeps the random part. */
 export interface PrivateFolderName extends Pick<Owner, "pid" | "startTime"> {
-  /** Eight characters that nobody can guess. */
+  /** Eight random characters. */
   readonly random: string;
 }
 
 const NAME = /^(\d+)-(\d+)-([0-9a-f]{8})$/u;
 
-/** The name of a run's private folder, which tells its owner before anything in it is read. */
+/** Returns the name of a private folder. It names the owner's process. */
 export function privateFolderName({ pid, startTime, random }: PrivateFolderName): string {
   return `${pid}-${startTime}-${random}`;
 }
 
-/** What such a name says; `undefined` for all other names. */
+/** Parses such a name; undefined for other names. */
 export function parsePrivateFolderName(name: string): PrivateFolderName | undefined {
   const [, pid, startTime = "", random = ""] = NAME.exec(name) ?? [];
   return pid === undefined ? undefined : { pid: Number(pid), startTime, random };
 }
 
-/** Whether there are files in a folder of a private folder, or in a folder of that; links are none. */
+/** Whether a folder contains a file, at any depth. Links do not count. */
 export function containsFiles(folder: string): boolean {
   try {
     return [...Deno.readDirSync(folder)].some(({ name, isFile, isDirectory }) =>
@@ -46,15 +46,15 @@ export function containsFiles(folder: string): boolean {
   }
 }
 
-/** How many characters of a folder's name nobody can guess. */
+/** How many characters of a folder's name are random. */
 const RANDOM_LENGTH = 8;
 
 /**
- * A folder named with pid and start time of its owner, whose file is the first thing in it.
+ * Makes a private folder of this process and writes the owner's file.
  *
- * @param place where it is made: `TMPDIR` or another place for the folder of runs
- * @param options.session the session that is to come home from it
- * @param options.litter what the run may leave elsewhere
+ * @param place the place of the folder of runs, for example `TMPDIR`
+ * @param options.session the session whose transcript is forwarded
+ * @param options.litter folders that the run may leave elsewhere
  */
 export function makePrivateFolder(
   place: string,
@@ -85,13 +85,13 @@ export function makePrivateFolder(
   return owner;
 }
 
-/** A run's private folder, and whose it is. */
+/** A private folder and its owner. */
 interface OwnedFolder {
   readonly path: string;
   readonly owner: Owner;
 }
 
-/** The private folders of this user's runs in some places, as far as they say whose they are. */
+/** Lists the private folders of this user in some places that have an owner's file. */
 export function listOwnedFolders(places: readonly string[]): readonly OwnedFolder[] {
   return places.flatMap(privateFoldersIn).filter(isOurs).flatMap((path) => {
     const owner = readOwner(path);
@@ -103,7 +103,7 @@ function isOurs(path: string): boolean {
   try {
     return whyForeign(path) === undefined;
   } catch {
-    // It has been removed since.
+    // It was removed meanwhile.
     return false;
   }
 }
@@ -118,13 +118,13 @@ function privateFoldersIn(place: string): readonly string[] {
 /** The largest file that is read, in bytes. */
 const LIMIT = 16_000_000;
 
-/** Its name among what is out of reach for tools. */
+/** The file of the ids that the caller gave, in the closed part of the folder. */
 const GIVEN_IDS_FILE = "given-ids";
 
 /**
- * Notes that the transcript's `line` is the message to which the caller gave the id `given`. After a SIGKILL only this file
- * tells so. The note is written as soon as the child's own id is known, by one write(2) that begins with an end of line: a
- * note that a full disk cuts off spoils no later one.
+ * Records that the transcript's `line` is the message to which the caller gave the id `given`. After a SIGKILL a sweep needs
+ * this file. Each note is written as soon as the child's own id is known, by one write(2) that begins with a line feed, so
+ * that a note cut off by a full disk does not damage the next one.
  */
 export function noteGivenId(
   folder: string,
@@ -137,7 +137,7 @@ export function noteGivenId(
   });
 }
 
-/** The noted ids of callers, by the ids of the transcript. Ignores lines that are not complete notes. */
+/** Reads the recorded ids of the caller, by the ids of the transcript. Ignores incomplete notes. */
 export function givenIdsOf(folder: string): ReadonlyMap<string, string> {
   return new Map(readGivenIds(folder).split("\n").flatMap(parsePair));
 }
@@ -147,7 +147,7 @@ function readGivenIds(folder: string): string {
     const path = `${folderParts(folder).own}/${GIVEN_IDS_FILE}`;
     return new TextDecoder().decode(readRegularFile(path, { limit: LIMIT }));
   } catch {
-    // Nothing has been noted, or it can be read no more: what is not known has the transcript's id.
+    // Without notes, lines keep the ids of the transcript.
     return "";
   }
 }
@@ -167,8 +167,8 @@ function parsePair(text: string): readonly (readonly [string, string])[] {
  * Removes everything in the private folder of an ended run except its transcripts and its owner's file, and renames the
  * folder so that a later sweep forwards the transcripts.
  *
- * @param path where the folder is now
- * @returns the new path; the old one if it cannot be renamed, and then a sweep after this process's end finds it
+ * @param path the folder's current path
+ * @returns the new path; the old one if it cannot be renamed. Then a sweep finds it after the end of this process
  */
 export function keepTranscripts(path: string, owner: Owner): string {
   const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
@@ -196,10 +196,10 @@ function removeAllBut(names: readonly string[], folder: string): void {
 }
 
 /**
- * What is told of a private folder that could not be made or filled.
+ * Returns the error for a private folder that cannot be made or filled.
  *
- * @param action what could not be done, such as "Cannot create a private folder in /tmp"
- * @param options.suggestion what to do about it, unless no other place would help
+ * @param action what failed, such as "Cannot create a private folder in /tmp"
+ * @param options.suggestion the remedy, unless the cause has its own
  */
 export function folderFailure(
   action: string,
@@ -221,7 +221,7 @@ export function privateFolderFailure(tmp: string, cause: unknown): CliError {
     });
 }
 
-/** The suggestion for a limit of file sizes, which holds in every place. */
+/** The remedy for a limit of file sizes. Another place would not help. */
 function remedyOf(cause: unknown): string | undefined {
   return cause instanceof Error && cause.message.includes(`(os error ${ERRNO.EFBIG})`)
     ? "Raise the limit of the size of files: ulimit -f"
@@ -234,7 +234,7 @@ function reasonOf(cause: unknown): string {
     return "no such folder";
   }
   if (cause instanceof Deno.errors.NotCapable) {
-    return "Deno lets this program write to no such place";
+    return "Deno does not let this program write there";
   }
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -12,7 +12,7 @@ import { absoluteDir, parentOf } from "../../paths.ts";
 import { ForeignFolderError, orderPlaces } from "./run_places.ts";
 import { folderParts } from "./folder_layout.ts";
 
-/** Where a run's private folder may be, and what is to come home from it. */
+/** Options of `makeRunFolder`. */
 export interface RunFolderOptions {
   /** The places where runs may have their private folders, `TMPDIR` first. */
   readonly places: readonly [string, ...string[]];
@@ -22,15 +22,15 @@ export interface RunFolderOptions {
   readonly folders: readonly string[];
   /** Real paths of all folders that the run's tools may write to. */
   readonly writable: readonly string[];
-  /** The session that is to come home, and the user's config dir; absent when nothing is to be kept of it. */
+  /** The session whose transcript is forwarded, and the user's config dir; absent if the session is not kept. */
   readonly session?: { readonly id: string; readonly configDir: string };
 }
 
 /**
- * Makes the private folder of a run in `TMPDIR`, or where the run's tools cannot write if they can write there. Nobody
- * else can read it, and there is nothing in it but whose it is.
+ * Makes the private folder of a run, with only the owner's file in it. It is in `TMPDIR`, or in another place if the run's
+ * tools can write to `TMPDIR`. Other users cannot read it.
  *
- * @throws {CliError} when it cannot be made
+ * @throws {CliError} if it cannot be made
  */
 export function makeRunFolder(
   { places, runtimeDir, session, ...reach }: RunFolderOptions,
@@ -50,10 +50,10 @@ export function makeRunFolder(
 }
 
 /**
- * The run's folder, in the first place that will do.
+ * Makes the folder in the first place where that works.
  *
  * @param options.tmp `TMPDIR`
- * @param options.litter what Claude Code may make elsewhere
+ * @param options.litter folders that Claude Code may make elsewhere
  */
 function makeInFirst(
   candidates: readonly string[],
@@ -62,7 +62,7 @@ function makeInFirst(
     & Pick<RunFolderOptions, "session">,
 ): Owner {
   const found = litter.filter((path) => fileAt(path) !== undefined);
-  // What another run has made, or will, may be there after its end because of this one.
+  // A folder that another run owns too: the last of the runs has to remove it.
   const ofRuns = found.length === 0
     ? []
     : listOwnedFolders(candidates).flatMap(({ owner }) => owner.litter ?? []);
@@ -76,14 +76,14 @@ function makeInFirst(
       });
     } catch (cause) {
       failure = cause;
-      // Who names a folder is told what is wrong with it, unless another user keeps us out of there.
+      // A problem of the folder that the user chose is reported, unless another user causes it.
       if (place === tmp && !(cause instanceof ForeignFolderError)) break;
     }
   }
   throw failure;
 }
 
-/** Refuses, as ssh(1) and sudo(8) do, a place where another user could put a folder of theirs in the place of ours. */
+/** Refuses a place where another user could replace our folder, as ssh(1) and sudo(8) do. */
 function refuseOpenFolder(tmp: string): void {
   const open = findOpenFolder(tmp);
   if (open === undefined) return;
@@ -98,10 +98,10 @@ const OTHERS_ENTER = 0o001;
 const STICKY = 0o1000;
 
 /**
- * The folder in a path that lets every user rename what is in it, and so put something else in its place: writable by
- * all, without the sticky bit, and not behind a folder that others cannot enter.
+ * Finds the folder on a path in which every user can rename entries: writable by all, without the sticky bit, and not
+ * inside a folder that others cannot enter.
  *
- * Whoever owns a folder of the path, or belongs to a group that may write there, is trusted, as `TMPDIR` names it.
+ * The owners of the folders on the path, and groups that may write there, are trusted, because the user chose `TMPDIR`.
  *
  * @param path absolute and without links
  */
@@ -119,9 +119,9 @@ function findOpenFolder(path: string): string | undefined {
 }
 
 /**
- * Removes a run's private folder, the folder of runs if there is no other run, and what the run left elsewhere.
+ * Removes a run's private folder, the folder of runs if it is empty, and folders that the run left elsewhere.
  *
- * @returns why the private folder could not be removed, if it could not
+ * @returns the error if the private folder could not be removed
  */
 export function removeRunFolder(
   { path, litter }: Pick<Owner, "path" | "litter">,
@@ -132,28 +132,28 @@ export function removeRunFolder(
   return problem;
 }
 
-/** A private folder that has a session whose transcript is not at home yet. */
+/** A private folder with a session whose transcript is not completely forwarded. */
 interface SessionHolder {
   readonly path: string;
-  /** The process whose run goes on in it; absent when the run is over and its transcript could not be brought home. */
+  /** The process of the run; absent if the run has ended and could not forward the transcript. */
   readonly pid?: number;
 }
 
-/** Whose session is looked for, and where. */
+/** Options of `findSessionHolder`. */
 interface SessionHolderOptions {
   /** The user's config dir that the session belongs to. */
   readonly configDir: string;
-  /** The run that looks for it: only who began before it counts. */
+  /** The run that searches. Only runs that began before it are considered. */
   readonly before: Owner;
   /** The places where runs may have their private folders. */
   readonly places: readonly string[];
 }
 
 /**
- * Finds the run that has a session, or had it and could not bring it home.
+ * Finds the run that has a session, or that had it and could not forward its transcript.
  *
- * Two runs that begin with one session at the same moment may both find nobody, as two `claude -p` do; their
- * transcripts come home into one file then.
+ * If two runs begin with one session at the same moment, both may find nothing, as with two `claude -p`. Then their
+ * transcripts are forwarded to one file.
  */
 export function findSessionHolder(
   id: string,
@@ -173,18 +173,17 @@ export function findSessionHolder(
   return undefined;
 }
 
-/** Whether a run began before another one, in an order that is the same for both. */
+/** Whether a run began before another one. For two runs the answers differ. */
 function beganBefore(owner: Owner, other: Owner): boolean {
   const [one = 0, two = 0] = [owner.session?.since, other.session?.since];
   return one < two || (one === two && owner.path < other.path);
 }
 
 /**
- * Refuses a session that another run has: a sandbox knows no other sessions, so Claude Code itself would not notice that
- * the id is taken.
+ * Refuses a session that another run has. Claude Code itself would not notice, because it sees only its own sandbox.
  *
- * @param owner whose session it is to be; without one there is nothing to refuse
- * @throws {CliError} when another run has it, or had it and could not bring it home
+ * @param owner the run that wants the session
+ * @throws {CliError} if another run has it, or had it and could not forward its transcript
  */
 export function refuseHeldSession(owner: Owner, places: readonly string[]): void {
   if (owner.session === undefined) return;
@@ -197,9 +196,9 @@ export function refuseHeldSession(owner: Owner, places: readonly string[]): void
   });
 }
 
-/** What is to be done about a session that another run has. */
+/** Returns what the user can do about a session that another run has. */
 export function holderAdvice({ path, pid }: SessionHolder): string {
   return pid === undefined
-    ? `Its transcript is still in ${path}: bring it home with claude-print sweep`
+    ? `Its transcript is still in ${path}: move it with claude-print sweep`
     : `Wait for the run that has it, process ${pid}`;
 }

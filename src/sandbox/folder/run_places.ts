@@ -4,12 +4,12 @@ import { CliError } from "../../cli_error.ts";
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { removeEmpty } from "../remove_folder.ts";
 
-/** Where temporary files may go on every Linux. */
+/** Folders for temporary files on every Linux. */
 const COMMON_PLACES = ["/tmp", "/var/tmp"];
 
 /**
- * The places where runs may have their private folders, without links and each once: `TMPDIR`, then `XDG_RUNTIME_DIR`,
- * which is never a working directory, then `/tmp` and `/var/tmp`.
+ * Lists the places where runs may have their private folders, without links and duplicates: `TMPDIR`, `XDG_RUNTIME_DIR`
+ * (which is never a working directory), `/tmp` and `/var/tmp`.
  */
 export function listPlaces(env: Environment): readonly [string, ...string[]] {
   const runtimeDir = env["XDG_RUNTIME_DIR"] ?? "";
@@ -20,24 +20,19 @@ export function listPlaces(env: Environment): readonly [string, ...string[]] {
   return [first, ...new Set(others.filter((place) => place !== first))];
 }
 
-/**
- * The folder in which runs have their private folders: `TMPDIR`, as for Claude Code itself.
- *
- * @throws {CliError} when it is not UTF-8
- */
+/** @throws {CliError} if `TMPDIR` is not UTF-8 */
 function tempDir(env: Environment): string {
   return pathVariable(env, "TMPDIR") || "/tmp";
 }
 
 /**
- * Orders the places for a run: those that its tools cannot write to come first. If tools can write everywhere, the
- * preferred place is used. A tool that can write above the private folder can rename a folder on its path, so that rules
- * about the path do not hold, and can make the run execute its files.
+ * Orders the places for a run: those that its tools cannot write to come first, then the preferred one. A tool that can
+ * write above the private folder can rename a folder on its path. Then rules about the path do not hold, and the run may
+ * execute the tool's files.
  *
- * @param all the places there are, the preferred one first
+ * @param all the places, the preferred one first
  * @param options.folders the working directory and every added directory
- * @param options.writable these and what settings add: they may name every place, so that the run is where it is easy to
- * reach, if they were all that counts
+ * @param options.writable these and the folders that settings add. Settings may name every place; then `folders` decides
  */
 export function orderPlaces(
   all: readonly [string, ...string[]],
@@ -59,11 +54,10 @@ function canToolsWrite(place: string, folders: readonly string[]): boolean {
 }
 
 /**
- * The folder that holds the private folders of all of this user's runs in a place. It is one, so that a run can keep
- * its tools away from all others by its name, those included that do not run yet.
+ * Returns the folder that holds the private folders of all of this user's runs in a place. It is one folder, so that a run
+ * can close it to its tools and so protect all other runs, later ones included.
  *
- * Its name can be guessed. Where another user has taken it, the folder has a random ending, by which only this user's own
- * folder is found again.
+ * Its name can be guessed. If another user has taken the name, the folder has a random ending.
  */
 export function folderOfRuns(place: string): string {
   const usual = usualFolder(place);
@@ -72,7 +66,7 @@ export function folderOfRuns(place: string): string {
   return own ?? newRandomFolder(place);
 }
 
-/** All folders of this user's runs in a place, whether or not the usual name is still taken: that for further runs first. */
+/** Lists all folders of this user's runs in a place. The one for new runs comes first. */
 export function foldersOfRuns(place: string): readonly [string, ...string[]] {
   const first = folderOfRuns(place);
   return [first, ...randomFolders(place).filter((path) => path !== first)];
@@ -87,14 +81,14 @@ function isTakenByOther(path: string): boolean {
     const { isDirectory, uid } = Deno.lstatSync(path);
     return !isDirectory || uid !== Deno.uid();
   } catch {
-    // There is nothing, or nothing that this user can see.
+    // It does not exist, or this user cannot see it.
     return false;
   }
 }
 
 const RANDOM_ENDING = /^-[0-9a-f]{8}$/u;
 
-/** The folders with a random ending that are this user's, in a fixed order. */
+/** This user's folders with a random ending, sorted. */
 function randomFolders(place: string): readonly string[] {
   const usual = usualFolder(place);
   return namesIn(place).map((name) => `${place}/${name}`)
@@ -122,23 +116,23 @@ function newRandomFolder(place: string): string {
   return path;
 }
 
-/** Another user has made the folder of runs since its name was chosen. */
+/** Another user has made the folder of runs after its name was chosen. */
 export class ForeignFolderError extends CliError {
   constructor(runs: string) {
-    super(`Cannot create a private folder: ${runs} belongs to somebody else`, {
+    super(`Cannot create a private folder: ${runs} belongs to another user`, {
       suggestion: "Remove it, or set TMPDIR to a folder of your own",
     });
   }
 }
 
-/** How often `makeFolderIn` tries again: other runs remove an empty folder of runs. */
+/** How often `makeFolderIn` tries. Other runs remove an empty folder of runs. */
 const TRIES = 100;
 
 /**
- * Makes a folder in a folder of runs, which is made too if needed.
+ * Makes a folder in a folder of runs, and the folder of runs if needed.
  *
  * @returns its path
- * @throws {ForeignFolderError} when somebody else has put something in the place of the folder of runs
+ * @throws {ForeignFolderError} if another user has taken the folder of runs
  */
 export function makeFolderIn(runs: string, name: string): string {
   for (let tries = 1;; tries++) {
@@ -160,7 +154,7 @@ export function makeFolderIn(runs: string, name: string): string {
   }
 }
 
-/** Checks the owner again: the folder of runs is not empty now, so no run removes it, but it may have been replaced before. */
+/** Checks the owner again. The folder of runs is not empty now, so no run removes it, but it may have been replaced before. */
 function recheckOwner(runs: string, name: string): void {
   try {
     checkOwner(runs);
@@ -177,14 +171,14 @@ function checkOwner(runs: string): void {
 }
 
 /**
- * Why a path is no private folder of this user; undefined if it is one. Links are not followed, because another user may
- * have made them.
+ * Returns why a path is not a private folder of this user; undefined if it is one. Links are not followed, because another
+ * user may have made them.
  *
- * @throws {Deno.errors.NotFound} when there is nothing
+ * @throws {Deno.errors.NotFound} if the path does not exist
  */
 export function whyForeign(path: string): string | undefined {
   const { isDirectory, uid, mode } = Deno.lstatSync(path);
-  if (!isDirectory) return "it is no folder";
+  if (!isDirectory) return "it is not a folder";
   if (uid !== Deno.uid()) return "it is another user's";
   return ((mode ?? 0) & 0o777) === 0o700 ? undefined : "others may enter it";
 }

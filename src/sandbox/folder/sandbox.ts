@@ -42,17 +42,17 @@ export class Sandbox implements Disposable {
   readonly tempDir: string;
   /** The FIFO on which hooks announce themselves. */
   readonly fifoPath: string;
-  /** Holds a file for each announced hook: its payload. */
+  /** Holds the payload of each announced hook. */
   readonly payloadDir: string;
   /** Where shells open their stderr, if it is reported separately from stdout. */
   readonly streamsDir: string;
-  /** What every line on the FIFO begins with. */
+  /** The beginning of every line on the FIFO. */
   readonly secret: string;
-  /** The MCP servers of the caller's, and the path of their FIFOs without what tells them apart. */
+  /** The caller's MCP servers. */
   readonly bridges: readonly Bridge[];
-  /** The prompt as a file, when it goes in on fd 0. */
+  /** The file of the prompt, if the child reads it on fd 0. */
   readonly stdinPath: string | undefined;
-  /** Bytes of transcripts that were copied in, by their path below `projects/`. */
+  /** Sizes of the copied transcripts in bytes, by path below `projects/`. */
   readonly resumed: ReadonlyMap<string, number>;
   #owner: Owner;
   /** Undefined until a child may write a transcript. */
@@ -62,12 +62,12 @@ export class Sandbox implements Disposable {
   readonly #footholds: readonly string[];
 
   /**
-   * Fills a folder that `makeRunFolder` made, and removes it when it cannot be filled.
+   * Fills a folder that `makeRunFolder` made, and removes it if that fails.
    *
    * @param options.places the places where other runs may have their private folders
-   * @param options.copy copies the transcripts of a session that goes on; not needed for any other
-   * @throws {CliError} when it cannot be filled, another run has the session, or the one to resume does not exist
-   * @throws {UnfitFileError} when something else stands where a transcript to resume should be
+   * @param options.copy copies the transcripts of a session; needed to resume one
+   * @throws {CliError} if it cannot be filled, another run has the session, or the session to resume does not exist
+   * @throws {UnfitFileError} if a transcript to resume is not a regular file
    */
   constructor(
     owner: Owner,
@@ -148,7 +148,7 @@ export class Sandbox implements Disposable {
       before: this.#owner,
       places,
     });
-    // The words of `claude -p`, by which programs know that they have to begin anew.
+    // Programs recognise these words of `claude -p` and begin a new session.
     throw new CliError(`No conversation found with session ID: ${resume}`, {
       suggestion: holder === undefined
         ? `Look for its id in ${userConfigDir}/projects`
@@ -180,7 +180,7 @@ export class Sandbox implements Disposable {
       return {
         files: 0,
         left: 1,
-        failures: ["Cannot bring home what a child wrote as it started"],
+        failures: ["Cannot move the transcript of a child that has just started"],
       };
     }
     return carriers.forward({ from: this.configDir, ...transcripts, given: this.#given });
@@ -218,13 +218,13 @@ export class Sandbox implements Disposable {
     try {
       noteGivenId(this.path, { line, given });
     } catch {
-      // It is of use only where this program is killed.
+      // A sweep needs it only if this program is killed.
     }
   }
 
   /**
-   * Forwards the transcript of a child that writes no more to it, before the child ends, and gives up the session: other
-   * runs may resume it then.
+   * Forwards the transcript of a child that will not write to it again, before the child ends, and releases the session:
+   * other runs can resume it from then on.
    *
    * @returns false if it could not be forwarded
    */
@@ -277,8 +277,8 @@ function writeFiles(files: FolderContents["files"]): void {
 }
 
 /**
- * Folders of the user's config dir that `claude -p` reads and a run only reads: linked, not copied. So are
- * `CLAUDE.md` and the other Markdown files beside it, which it may include.
+ * Folders of the user's config dir that a run reads only. They are linked, like `CLAUDE.md` and the other Markdown files,
+ * which `CLAUDE.md` may include.
  */
 const LINKED_FOLDERS = [
   "agents",
@@ -291,12 +291,12 @@ const LINKED_FOLDERS = [
   "workflows",
 ];
 
-/** The one of them that is read whatever `--setting-sources` says: settings name what counts there. */
+/** The folder that is read even without the source `user`, because settings select plugins. */
 const ALWAYS_READ = "plugins";
 
 /**
- * Links what the user wrote for Claude Code into the config dir of a run. What the run has a folder of its own for
- * becomes a part of that: agents are looked for in folders further down too (2.1.330).
+ * Links the user's files into the config dir of a run. If the run has its own folder of that name, the link is inside it:
+ * Claude Code searches agents in subfolders too (2.1.330).
  */
 function linkUserFiles(
   { userConfigDir: from, hidesUser = false }: Pick<FolderContents, "userConfigDir" | "hidesUser">,
@@ -314,10 +314,10 @@ function linkUserFiles(
   }
 }
 
-/** Of a config dir, the folder with what files were before they were edited, a folder a session. */
+/** The folder of a config dir with backups of edited files, a subfolder for each session. */
 const BACKUPS = "file-history";
 
-/** Links that folder of the user's, and makes it where there is none. */
+/** Links the user's folder of backups, and makes it if needed. */
 function linkBackups({ userConfigDir: from }: Pick<FolderContents, "userConfigDir">, to: string) {
   const folder = `${from}/${BACKUPS}`;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -325,11 +325,10 @@ function linkBackups({ userConfigDir: from }: Pick<FolderContents, "userConfigDi
 }
 
 /**
- * Makes an empty folder in each of these folders of runs. As long as it is there, so is the folder of runs: in the place
- * of one that is missing Claude Code's Bash sandbox puts a file, so that other runs could not make it
- * (2.1.330).
+ * Makes an empty folder in each of some folders of runs, so that these are not removed. If one is missing, Claude Code's
+ * Bash sandbox puts a file in its place, and other runs cannot make it (2.1.330).
  *
- * @param name what to call it: a private folder's name, as they stand beside those
+ * @param name its name, which has the form of a private folder's name
  * @returns their paths
  */
 function makePlaceholders(folders: readonly string[], name: string): readonly string[] {
@@ -337,7 +336,7 @@ function makePlaceholders(folders: readonly string[], name: string): readonly st
     try {
       return [makeFolderIn(runs, name)];
     } catch {
-      // Where this user can make no folder, no run of this user's can.
+      // This user cannot make a folder there, so no run of this user can.
       return [];
     }
   });

@@ -75,7 +75,7 @@ function sweepRuns(options: RunsOptions): readonly SweptFolder[] {
     if (whyForeign(options.runs) !== undefined) return [];
     names = [...Deno.readDirSync(options.runs)].map(({ name }) => name);
   } catch {
-    // Nobody has a run there.
+    // There is no folder of runs.
   }
   for (const name of names) {
     const named = parsePrivateFolderName(name);
@@ -128,7 +128,7 @@ function judgeFolder(path: string, { named }: FolderOptions): Verdict | Abandone
   const owner = readTrustedOwner(path, named.random);
   // The owner's file is written before the child starts. Without one there is no transcript.
   if (owner === "broken" && containsFiles(`${folderParts(path).configDir}/projects`)) {
-    return { verdict: "kept", reason: "nothing tells whose transcript it holds" };
+    return { verdict: "kept", reason: "the owner of its transcript is unknown" };
   }
   if (typeof owner === "object") {
     switch (judgeOwner(owner)) {
@@ -142,9 +142,7 @@ function judgeFolder(path: string, { named }: FolderOptions): Verdict | Abandone
       case "dead":
     }
   }
-  const reason = isOver(owner)
-    ? "its run could not bring its transcript home"
-    : "its run was killed";
+  const reason = isOver(owner) ? "its run could not move its transcript" : "its run was killed";
   return { path, ino, owner, reason };
 }
 
@@ -154,8 +152,8 @@ function isOver(owner: Abandoned["owner"]): boolean {
 }
 
 /**
- * Ends the processes of a run that was killed. What a run that ended by itself left running is not ended, and of another
- * boot no process is left, whatever the owner's file says.
+ * Ends the processes of a run that was killed. Processes of a run that ended by itself are left alone, and processes of an
+ * earlier boot cannot exist.
  *
  * @returns the pid of a process that cannot be killed
  */
@@ -201,7 +199,7 @@ function removeAbandoned(
       ...transcripts,
     });
     rescued = files;
-    // Failures about what is no regular file do not count: no sweep can forward that.
+    // Files that are not regular do not count, because no sweep can forward them.
     if (left > 0 && failure !== undefined) {
       const place = keepTranscripts(claimed, owner);
       return { verdict: "kept", reason: failure, rescued, path: place };
@@ -236,7 +234,7 @@ function readTrustedOwner(path: string, random: string): ReturnType<typeof readO
  * sweeps what killed commands and runs have left.
  *
  * @param options.place the folder in which it is made; `TMPDIR` by default
- * @throws {CliError} when it cannot be made
+ * @throws {CliError} if it cannot be made
  */
 export function borrowFolder(
   env: Environment,

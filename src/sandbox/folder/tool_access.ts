@@ -2,13 +2,13 @@ import { absoluteDir, isBelow, wholePath } from "../../paths.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
 /**
- * The folders that a run's tools may write to, be it only from Claude Code's Bash sandbox: the working directory, what
- * was added to it, and what settings add. Without links.
+ * Finds the folders that a run's tools may write to, in the Bash sandbox or outside: the working directory, added
+ * directories, and those that settings open. The paths have no links.
  *
- * @param folders the working directory, first, and every added directory
+ * @param folders the working directory first, then every added directory
  * @param options.settings every settings object that applies to the run
- * @param options.projectRoot the folder whose settings are the project's: what they open to the Bash sandbox is named from
- * there, all else from the working directory (2.1.330)
+ * @param options.projectRoot the folder of the project's settings. Paths for the Bash sandbox are relative to it, others to
+ * the working directory (2.1.330)
  */
 export function findWritableFolders(
   folders: readonly string[],
@@ -38,12 +38,12 @@ export function findWritableFolders(
   ].map(absoluteDir);
 }
 
-/** A rule that allows files to be edited: what it names is open to the Bash sandbox, too (2.1.330). */
+/** A rule that allows edits. The Bash sandbox may write there too (2.1.330). */
 const EDIT_RULE = /^\s*Edit\((.+)\)\s*$/su;
-/** Such a path with one slash ahead begins where the settings are; one with two is absolute. */
+/** A path that begins with one slash, which is relative to the settings. With two slashes it is absolute. */
 const ONE_SLASH = /^\/(?!\/)/u;
 
-/** A path as Claude Code's settings may name it; of a pattern the folder that it begins with. */
+/** Resolves a path of Claude Code's settings. For a pattern it is the folder before the first wildcard. */
 function resolveRulePath(
   named: string,
   { cwd, home = "" }: { readonly cwd: string; readonly home: string | undefined },
@@ -67,12 +67,12 @@ function stringsIn(value: unknown): readonly string[] {
 }
 
 /**
- * The folders of runs that a run's tools may write to, and which are therefore to be closed to them.
+ * Finds the folders of runs that a run's tools could write to. They have to be closed to the tools.
  *
  * @param runs the folders of runs in all places
  * @param options.writable real paths of all folders that the run's tools may write to
- * @param options.inside what the run works in: its private folder, its working directory and every added one. In the
- * temp folder of another run, it must not be closed with that
+ * @param options.inside the run's private folder, its working directory and every added directory. A folder of runs that
+ * contains one of them cannot be closed; that happens to a run in the temp folder of another run
  */
 export function findExposedRuns(
   runs: readonly string[],
@@ -87,13 +87,12 @@ export function findExposedRuns(
 }
 
 /**
- * The folders of runs of which commands in Claude Code's Bash sandbox are to see nothing: where they may write nothing
- * they could still read what others' hooks prove themselves by, and write to others' FIFOs, as a mount that is read-only
- * lets everybody (2.1.330).
+ * Finds the folders of runs that are to be hidden from the Bash sandbox. Without write access a command could still read
+ * the secrets of other runs' hooks, and write to their FIFOs, which a read-only mount allows (2.1.330).
  *
  * @param runs the folders of runs in all places
- * @param options.folders the working directory and every added one: in the temp folder of another run they must not be
- * hidden with that
+ * @param options.folders the working directory and every added directory. A folder of runs that contains one of them cannot
+ * be hidden
  */
 export function findHiddenRuns(
   runs: readonly string[],
@@ -103,8 +102,8 @@ export function findHiddenRuns(
 }
 
 /**
- * Those hidden folders of runs that settings open by their own names, or parts of them: what may be written comes before what
- * is hidden. Of a project that nobody trusts Claude Code takes no such setting (2.1.330).
+ * Finds the hidden folders of runs that settings open, or parts of which they open. In Claude Code write access overrides
+ * hiding. It ignores such settings of an untrusted project (2.1.330).
  *
  * @param options.writable real paths of all folders that the run's tools may write to
  */

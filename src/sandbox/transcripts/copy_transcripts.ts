@@ -4,9 +4,9 @@ import { parentOf } from "../../paths.ts";
 import { readPortions } from "./read_transcript.ts";
 
 /**
- * Copies what there is of a session that goes on into the config dir of a run.
+ * Copies the session to resume into the config dir of a run.
  *
- * @returns bytes of transcripts, by their path below `projects/`; none when there is no such session
+ * @returns sizes of the copied files in bytes, by path below `projects/`; empty if there is no such session
  */
 export function copyTranscripts(
   { resume, begun, shortened, userConfigDir }: Pick<
@@ -33,11 +33,10 @@ export function copyTranscripts(
 /**
  * Copies a session's transcript, and its folder of subagents and results, from one config dir into another.
  *
- * What is copied of a shortened transcript is smaller than the one it is from: what is added to it is added to that one
- * all the same, behind what it has besides.
+ * The child appends to a shortened transcript. Its new lines are later appended to the complete one.
  *
- * @param options.shortened a transcript with its path below `projects/`, which is taken as it is here
- * @returns bytes that were copied, by their path below `projects/`; none when there is no such session
+ * @param options.shortened a transcript to use in place of the stored one, with its path below `projects/`
+ * @returns sizes of the copied files in bytes, by path below `projects/`; empty if there is no such session
  */
 export function copySession(
   session: string,
@@ -64,7 +63,7 @@ export function copySession(
   return copied;
 }
 
-/** Copies a file, or a folder with the files and folders in it: links there and FIFOs belong to no session. */
+/** Copies a file, or a folder with the files and folders in it. Links and FIFOs in it are not part of a session. */
 function copyTree(
   path: string,
   options: {
@@ -85,7 +84,7 @@ function copyTree(
   copied.set(path, copyFile(source, `${to}/projects/${path}`));
 }
 
-/** Copies a file of any size, which may be a link of the user's; returns how large it is. */
+/** Copies a file of any size, which may be a link. Returns its size in bytes. */
 function copyFile(source: string, target: string): number {
   let size = 0;
   Deno.mkdirSync(parentOf(target), { recursive: true, mode: 0o700 });
@@ -98,9 +97,9 @@ function copyFile(source: string, target: string): number {
 }
 
 /**
- * Writes a transcript below a config dir's `projects/`, where there is none.
+ * Writes a new transcript below a config dir's `projects/`.
  *
- * @returns its size, in bytes
+ * @returns its size in bytes
  */
 function placeTranscript(
   configDir: string,

@@ -4,29 +4,29 @@ import { parentOf } from "../../paths.ts";
 import { buildRenames, indexOfBytes, renameAll, renamePortions } from "./transcript_renames.ts";
 import { readTranscript } from "./read_transcript.ts";
 
-/** What is forwarded from where to where. */
+/** Options of `forwardTranscripts`. */
 export interface ForwardOptions {
   /** The child's config dir. */
   readonly from: string;
-  /** Its path as the child knew it, where the folder has been renamed since. */
+  /** Its path while the child ran, if the folder was renamed since. */
   readonly known?: string;
   /** The user's config dir. */
   readonly to: string;
-  /** Bytes that were copied in before the run, by path below `projects/`: only what follows them is new. */
+  /** Sizes of the files that were copied before the run, by path below `projects/`. The bytes after that are new. */
   readonly resumed: Readonly<Record<string, number>>;
   /** How far earlier calls have forwarded each file while the child ran, by path below `projects/`. */
   readonly brought?: Readonly<Record<string, Brought>>;
   /** The ids that callers gave messages, by the child's ids. Forwarded transcripts have the callers' ids. */
   readonly given?: ReadonlyMap<string, string>;
   /**
-   * Given while the child goes on: only transcripts and notes of subagents come home, in whole lines, and stay here too.
-   * Of the session's own nothing is taken behind the line with this id, if there is one: what that says of ids is not
-   * known yet.
+   * Set while the child runs: only complete lines of transcripts, and notes of subagents, are forwarded, and the child's
+   * files stay. The session's own transcript is forwarded up to the line with the id `upTo`, because the caller's ids of
+   * later lines are not known yet.
    */
   readonly goesOn?: { readonly upTo?: string | undefined };
 }
 
-/** How far a file is forwarded: bytes of the child's file, and the position in the user's file after which the next bytes go. */
+/** How far a file is forwarded: bytes of the child's file, and the position in the user's file for the next bytes. */
 interface Brought {
   readonly here: number;
   readonly there: number;
@@ -45,17 +45,17 @@ export interface Forwarded {
 }
 
 /**
- * Brings what the child wrote below `projects/` home: transcripts, subagents' transcripts, memory. `claude --resume` and
- * usage statistics then see the run as one of the user's sessions. All is as the child wrote it, byte for byte, but in lines
- * of transcripts for paths of what has come home, so that a session that goes on finds there what the model was told of,
- * and for the ids of prompts to which callers gave others, which `claude -p` writes down (2.1.330).
- * What has come home is removed here.
+ * Moves what the child wrote below `projects/` to the user's config dir: transcripts, subagents' transcripts, memory.
+ * `claude --resume` and usage statistics then see the run as one of the user's sessions.
  *
- * A file comes home whole or not at all, and takes nobody's place: what is new in a resumed transcript is appended to
- * it, and so is all of one whose session has a transcript there since, as two `claude -p` with one `--session-id` at
- * once append to one file (2.1.330). Only what is noted of a resumed subagent is written anew, as Claude
- * Code does when the subagent goes on. What an earlier call brought home already, whole or in part, is not brought twice.
- * As `claude -p` writes there as it goes on, so may what is new come home before the child's end.
+ * Files stay byte for byte the same, with two exceptions in transcripts. Paths below the child's `projects/` become the
+ * user's, so that a resumed session finds the files that the model knows. Ids of messages become the caller's, as in
+ * `claude -p` (2.1.330).
+ *
+ * A file is forwarded completely or not at all, and never replaces a file. The new part of a resumed transcript is
+ * appended. If the session got a transcript there meanwhile, everything is appended, as two `claude -p` with one
+ * `--session-id` append to one file (2.1.330). Only the notes of a resumed subagent are replaced, as Claude Code does. What
+ * an earlier call has forwarded, completely or in part, is not forwarded again.
  */
 export function forwardTranscripts(options: ForwardOptions): Forwarded {
   const failures: string[] = [];
@@ -92,32 +92,32 @@ export function forwardTranscripts(options: ForwardOptions): Forwarded {
           files++;
         });
       } else if (inner.endsWith(".jsonl")) {
-        failures.push(`Cannot bring the transcript ${inner} home: it is no regular file`);
+        failures.push(`Cannot move the transcript ${inner}: it is not a regular file`);
       }
     }
   };
   try {
-    // Where a tool has put a link, what it leads to is no transcript.
+    // A tool may have put a link there.
     if (!Deno.lstatSync(`${options.from}/projects`).isDirectory) {
-      failures.push("Cannot read the child's transcripts: their folder is no folder");
+      failures.push("Cannot read the child's transcripts: projects is not a folder");
       return { files, left, failures };
     }
   } catch (error) {
-    // A run that never got to a prompt has no projects folder.
+    // Before the first prompt there is no projects folder.
     if (error instanceof Deno.errors.NotFound) return { files, left, failures };
   }
   attempt("", () => visit("", applyMoves(options)));
   return { files, left, failures, ...(options.goesOn === undefined ? {} : { brought }) };
 }
 
-/** How far files are home, by their paths below `projects/`. */
+/** How far files are forwarded, by path below `projects/`. */
 type Places = Readonly<Record<string, Brought>>;
 
 /**
- * Moves a resumed session in the user's config dir as 2.1.330 has moved the child's: when a turn enters or leaves a
- * worktree, the session goes to the project of that folder.
+ * Moves a resumed session in the user's config dir as Claude Code has moved the child's: when a turn enters or leaves a
+ * worktree, 2.1.330 moves the session to the project of that folder.
  *
- * @returns how far files are home, by where they are now
+ * @returns how far files are forwarded, by their new paths
  */
 function applyMoves({ from, to, resumed, brought }: ForwardOptions): Places {
   const slugs = [...Deno.readDirSync(`${from}/projects`)].map(({ name }) => name);
@@ -127,7 +127,7 @@ function applyMoves({ from, to, resumed, brought }: ForwardOptions): Places {
   const places: Places = { ...Object.fromEntries(copied), ...brought };
   let moved = Object.entries(places);
   for (const path of Object.keys(places)) {
-    // A project's name has no slash and no dot, so that the path cannot lead elsewhere.
+    // A project's name has no slash and no dot, so the path cannot leave the folder.
     const [, old = "", session] = /^([A-Za-z0-9-]+)\/([^/]+)\.jsonl$/u.exec(path) ?? [];
     if (session === undefined || entryAt(`${from}/projects/${path}`) !== undefined) continue;
     const slug = slugs.find((each) =>
@@ -152,17 +152,17 @@ function applyMoves({ from, to, resumed, brought }: ForwardOptions): Places {
   return Object.fromEntries(moved);
 }
 
-/** One file that comes home, and how far it is there. */
+/** One file, and how far it is forwarded. */
 type OneFile = Pick<ForwardOptions, "from" | "known" | "to" | "given"> & {
   readonly place: Brought | undefined;
 };
 
-/** Brings one file home; false if there was nothing new in it. */
+/** Forwards one file; false if it has nothing new. */
 function forwardFile(path: string, { from, known = from, to, place, given }: OneFile): boolean {
   const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
   const isNew = create(target);
-  // Behind a whole value, JSON has no more.
+  // A JSON file is one value, so it is replaced.
   if (!isNew && place !== undefined && path.endsWith(".json")) {
     const isChanged = replace(target, { source, known: place.here });
     remove(source);
@@ -193,9 +193,9 @@ function forwardFile(path: string, { from, known = from, to, place, given }: One
 }
 
 /**
- * Brings home what is new in a file to which the child goes on writing.
+ * Forwards the new part of a file to which the child still writes.
  *
- * @returns how far it is home now; undefined if it is as far as it was
+ * @returns how far it is forwarded now; undefined if there is nothing new
  */
 function forwardSoFar(
   path: string,
@@ -212,10 +212,10 @@ function forwardSoFar(
   if (bytes.length === 0) return undefined;
   const isNew = create(target);
   try {
-    // Somebody may have removed what was home already.
+    // The forwarded file may have been removed.
     const all = isNew && here > 0 ? readTranscript(source, { most: here + bytes.length }) : bytes;
-    const told = renameAll(all, buildRenames({ from: known, to, given }));
-    append(target, [isNew ? told : findMissing(told, { target, known: place?.there })]);
+    const renamed = renameAll(all, buildRenames({ from: known, to, given }));
+    append(target, [isNew ? renamed : findMissing(renamed, { target, known: place?.there })]);
   } catch (error) {
     if (isNew) removeEmpty(target);
     throw error;
@@ -223,7 +223,7 @@ function forwardSoFar(
   return { here: here + bytes.length, there: Deno.statSync(target).size };
 }
 
-/** Brings home what is noted of a subagent, whole. */
+/** Forwards the notes of a subagent, if they are complete. */
 function forwardNote(
   { source, target, place }: {
     readonly source: string;
@@ -262,15 +262,15 @@ function* portionsOf(path: string): Generator<Bytes> {
 }
 
 /**
- * Puts a file in the place of the one that it was copied from, if it has another size by now: where it has not, others
- * may have changed that one.
+ * Replaces the file that a file was copied from, if its size has changed. Otherwise another program may have changed the
+ * original.
  */
 function replace(
   target: string,
   { source, known }: { readonly source: string; readonly known: number },
 ): boolean {
   const bytes = readTranscript(source);
-  // A link may be the user's own where a session came from.
+  // The user's file may be a link.
   const place = Deno.realPathSync(target);
   if (bytes.length === known || areSame(bytes, readTranscript(place))) return false;
   const part = `${place}.part`;
@@ -285,7 +285,7 @@ function replace(
   return true;
 }
 
-/** Makes an empty file, unless there is something. */
+/** Makes an empty file; false if the path exists. */
 function create(target: string): boolean {
   Deno.mkdirSync(parentOf(target), { recursive: true, mode: 0o700 });
   try {
@@ -298,32 +298,32 @@ function create(target: string): boolean {
 }
 
 /**
- * What of a file is not in that of the same name at home, though it may have been brought there before, whole or in
- * part, and others may have added to it.
+ * Returns the part of some bytes that the user's file does not have. An earlier call may have forwarded them completely or
+ * in part, and other programs may have appended to the file.
  *
- * @param bytes what follows the bytes that had come from there
- * @param options.known how many bytes those are
+ * @param bytes the bytes after those that were copied from the user's file
+ * @param options.known how many bytes were copied
  */
 function findMissing(
   bytes: Bytes,
   { target, known }: { readonly target: string; readonly known: number | undefined },
 ): Bytes {
-  // A link may be the user's own where a session came from, but is not ours to write through.
+  // A link is followed only if the session was copied from it.
   const { isFile } = known === undefined ? Deno.lstatSync(target) : Deno.statSync(target);
-  if (!isFile) throw new Error("there is something else than a file");
+  if (!isFile) throw new Error("it is not a regular file");
   const there = readTranscript(target, { from: known ?? 0 });
   if (indexOfBytes(there, bytes) >= 0) return bytes.subarray(bytes.length);
   const begun = overlapWith(there, bytes);
   if (known === undefined && !target.endsWith(".jsonl") && begun !== there.length) {
-    throw new Error("there is another file of this name");
+    throw new Error("another file has this name");
   }
-  // Whoever was killed while writing has left half a line.
+  // The user's file ends with an incomplete line of another program.
   return begun === undefined ? Uint8Array.from([NEWLINE, ...bytes]) : bytes.subarray(begun);
 }
 
 /**
- * How much of some bytes is at the end of others, as a call leaves it that is killed, perhaps behind what others have
- * added; undefined when those end in the middle of a line of somebody else's.
+ * Returns how many of the wanted bytes are already at the end of the user's file. A call that was killed leaves a part.
+ * Undefined if the file ends in the middle of another program's line.
  */
 function overlapWith(there: Bytes, wanted: Bytes): number | undefined {
   let line = 0;
@@ -345,9 +345,9 @@ function areSame(one: Bytes, other: Bytes): boolean {
 }
 
 /**
- * Appends, or takes back what a full disk let through, unless others have appended since.
+ * Appends bytes. If the disk is full, removes the part that was written, unless another program has appended since.
  *
- * @returns how many bytes that were
+ * @returns how many bytes were written
  */
 function append(target: string, portions: Iterable<Uint8Array>): number {
   using file = Deno.openSync(target, { append: true });
@@ -371,7 +371,7 @@ function append(target: string, portions: Iterable<Uint8Array>): number {
   }
 }
 
-/** Removes a file that we have made, if it is still empty. */
+/** Removes a file that is still empty. */
 function removeEmpty(path: string): void {
   try {
     if (Deno.lstatSync(path).size === 0) Deno.removeSync(path);
@@ -380,16 +380,16 @@ function removeEmpty(path: string): void {
   }
 }
 
-/** Removes a file. If that fails, forwarding it again finds that it has been forwarded. */
+/** Removes a file. If that fails, the next call finds that the file is already forwarded. */
 function remove(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // Whoever removes its folder says why it cannot be.
+    // The removal of its folder reports the reason.
   }
 }
 
-/** Why, without the call and its path. */
+/** Returns an error's reason without the system call and the path. */
 function reasonOf(error: unknown): string {
   if (error instanceof UnfitFileError) return error.reason;
   const why = error instanceof Error ? error.message : String(error);

@@ -1,16 +1,16 @@
 import { readRegularFile, RegularFile } from "../../../ffi/files/regular_file.ts";
 import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 
-/** The largest transcript that is read, in bytes: the longest string that V8 makes is a little longer. */
+/** The largest transcript that is read, in bytes: a little less than V8's longest string. */
 const LIMIT = 500_000_000;
 
 /**
- * Reads a transcript, in whose place a tool of the run may have put something else.
+ * Reads a transcript. A tool of the run may have replaced the file.
  *
  * @param options.from where to begin, in bytes from its start; 0 by default
  * @param options.most how many bytes are read at most; all by default
- * @throws {UnfitFileError} when it is no regular file, too large, or not to be opened
- * @throws {Deno.errors.NotFound} when there is none
+ * @throws {UnfitFileError} if it is not a regular file, is too large or cannot be opened
+ * @throws {Deno.errors.NotFound} if it does not exist
  */
 export function readTranscript(
   path: string,
@@ -19,14 +19,14 @@ export function readTranscript(
   return readRegularFile(path, { limit: LIMIT, from, most });
 }
 
-/** How much of a file is in memory at a time, in bytes. */
+/** The size of a piece, in bytes. */
 const PORTION = 1_000_000;
 
 /**
- * Reads a transcript of any size piece by piece, the user's links followed. Each piece is gone when the next is asked for.
+ * Reads a transcript of any size piece by piece, and follows links. The next piece overwrites the one before.
  *
- * @throws {UnfitFileError} when it is no regular file, or not to be opened
- * @throws {Deno.errors.NotFound} when there is none
+ * @throws {UnfitFileError} if it is not a regular file or cannot be opened
+ * @throws {Deno.errors.NotFound} if it does not exist
  */
 export function* readPortions(path: string): Generator<Uint8Array<ArrayBuffer>> {
   using file = new RegularFile(path, { followsLinks: true });
@@ -40,10 +40,10 @@ export function* readPortions(path: string): Generator<Uint8Array<ArrayBuffer>> 
 }
 
 /**
- * Reads the lines of a transcript of any size, one after the other; the last one may have no end.
+ * Reads the lines of a transcript of any size one by one. The last line may be incomplete.
  *
- * @throws {UnfitFileError} when it is no regular file, or not to be opened
- * @throws {Deno.errors.NotFound} when there is none
+ * @throws {UnfitFileError} if it is not a regular file or cannot be opened
+ * @throws {Deno.errors.NotFound} if it does not exist
  */
 export function* readLines(path: string): Generator<string> {
   const splitter = createLineSplitter();

@@ -2,20 +2,20 @@ import { joinedBytes } from "../../joined_bytes.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What is named otherwise at home than in the child's transcripts, as it stands in JSON. */
+/** What is replaced in forwarded transcripts. */
 interface Renames {
-  /** The path of what comes home, here and there. */
+  /** The child's `projects` path and the user's, encoded as in JSON. */
   readonly moved: { readonly from: Bytes; readonly to: Bytes };
-  /** The ids that callers gave prompts, as values of JSON, by those that the child gave them. */
+  /** The caller's ids of messages as JSON values, by the child's ids. */
   readonly given: ReadonlyMap<string, Bytes>;
 }
 
 /**
- * What is named otherwise at home.
+ * Prepares the replacements for `renameAll` and `renamePortions`.
  *
  * @param options.from the child's config dir
  * @param options.to the user's config dir
- * @param options.given the ids that callers gave prompts, by those that the child gave them
+ * @param options.given the caller's ids of messages, by the child's ids
  */
 export function buildRenames({ from, to, given = new Map() }: {
   readonly from: string;
@@ -32,23 +32,23 @@ export function buildRenames({ from, to, given = new Map() }: {
   };
 }
 
-/** Names everything in bytes as it is at home. */
+/** Applies all replacements. */
 export function renameAll(bytes: Bytes, names: Renames): Bytes {
   const { pieces, end } = renameIn(bytes, { names, from: 0 });
   return joinedBytes([...pieces, bytes.subarray(end)]);
 }
 
-/** The same with bytes that come in portions, wherever one of them ends; the last one is the first that is not full. */
+/** Applies them to bytes that come in portions of the size `full`. The last portion is smaller. A match may span two portions. */
 export function* renamePortions(
   portions: Iterable<Bytes>,
   { names, full }: { readonly names: Renames; readonly full: number },
 ): Generator<Bytes> {
-  // The beginning of a name may be at the end of a portion.
+  // A match may begin at the end of a portion.
   const longest = Math.max(names.moved.from.length, names.given.size === 0 ? 0 : QUOTED + 1);
   let rest: Bytes = new Uint8Array();
   for (const portion of portions) {
     const bytes = rest.length === 0 ? portion : joinedBytes([rest, portion]);
-    // What it begins with has been looked at, together with what is before it.
+    // The first byte was already searched with the byte before it.
     const { pieces, end } = renameIn(bytes, { names, from: rest.length === 0 ? 0 : 1 });
     const kept = portion.length < full ? bytes.length : Math.max(end, bytes.length - longest + 1);
     yield joinedBytes([...pieces, bytes.subarray(end, kept)]);
@@ -56,7 +56,7 @@ export function* renamePortions(
   }
 }
 
-/** Bytes up to the end of the last name, in pieces, and where that end is. */
+/** Returns the replaced bytes up to the end of the last match, in pieces, and the position of that end. */
 function renameIn(
   bytes: Bytes,
   { names: { moved, given }, from }: { readonly names: Renames; readonly from: number },
@@ -83,12 +83,12 @@ const QUOTE = 0x22;
 const DASH = 0x2d;
 const BACKSLASH = 0x5c;
 
-/** Where an id has dashes, and how long it is between its quotes. */
+/** The positions of the dashes in an id, and its length without and with quotes. */
 const DASHES = [8, 13, 18, 23];
 const LENGTH = 36;
 const QUOTED = LENGTH + 2;
 
-/** The first id that has another name at home: a whole value of JSON, and no part of a text that quotes one. */
+/** Finds the first id to replace. It has to be a complete JSON string, not part of a text that quotes one. */
 function findId(
   bytes: Bytes,
   { given, from }: { readonly given: Renames["given"]; readonly from: number },
@@ -108,10 +108,10 @@ function findId(
 }
 
 /**
- * Where bytes are found in others.
+ * Finds bytes in others.
  *
- * @param from where the search begins
- * @returns where they begin, or -1
+ * @param from the position at which the search begins
+ * @returns the position of the first match, or -1
  */
 export function indexOfBytes(bytes: Uint8Array, wanted: Uint8Array, from = 0): number {
   const [first] = wanted;

@@ -235,9 +235,9 @@ async function checkArguments(args: readonly string[]): Promise<void> {
   await libraryRequest(args, { caller: "converse()" });
 }
 
-/** @throws {CliError} when it is no folder that this user can enter */
+/** @throws {CliError} when it is not a folder that this user can enter */
 function checkFolder(cwd: string): void {
-  let why = cwd.startsWith("/") ? "it is no folder" : "it is no path from the root";
+  let why = cwd.startsWith("/") ? "it is not a folder" : "it is no path from the root";
   try {
     if (cwd.startsWith("/") && Deno.statSync(cwd).isDirectory) return;
   } catch (error) {

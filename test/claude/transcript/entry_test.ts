@@ -146,7 +146,7 @@ Deno.test("the command that names a session is a prompt", () => {
   }
 });
 
-Deno.test("commandOutput() reads what a command has printed", () => {
+Deno.test("readCommandOutput() reads what a command has printed", () => {
   const stdout = (text: string) => `<local-command-stdout>${text}</local-command-stdout>`;
   const local = (content: unknown) => ({ type: "system", subtype: "local_command", content });
   for (
@@ -318,7 +318,7 @@ Deno.test("a goal is known by its command and its lines", () => {
   assertEquals(readGoalOpen(entryOf(attached("other", { met: false }))), undefined);
 });
 
-Deno.test("skillDescription() reads the last listing of a skill", () => {
+Deno.test("findSkillDescription() reads the last listing of a skill", () => {
   const listing = (content: unknown, names: unknown) =>
     entryOf(attached("skill_listing", { content, names }));
   const content = "- a: One\nand more\n- a-b: Two\n- not: a name\n- c: Three";
@@ -382,7 +382,7 @@ function listed(lines: readonly Line[], earlier = 0): SessionListing {
   return buildListing(noted(lines, earlier));
 }
 
-Deno.test("listingOf() reads what a session is offered", () => {
+Deno.test("buildListing() reads what a session is offered", () => {
   const { entries } = readTranscript("2.1.330/mcp");
   const { maxOutputTokens, ...listing } = listed(entries.map(lineOf));
   assert(listing.tools.includes("Agent") && listing.tools.includes("mcp__lab__hello"));
@@ -395,7 +395,7 @@ Deno.test("listingOf() reads what a session is offered", () => {
   assert(old.agents.includes("Explore") && old.skills.includes("deep-research"));
 });
 
-Deno.test("listingOf() prefers the run's first request", () => {
+Deno.test("buildListing() prefers the run's first request", () => {
   const shape = (shapeHash: string) => ({
     type: "api-request-shape",
     shapeHash,
@@ -429,7 +429,7 @@ Deno.test("listingOf() prefers the run's first request", () => {
   }
 });
 
-Deno.test("listingOf() accepts lines of any content", () => {
+Deno.test("buildListing() accepts lines of any content", () => {
   const names = fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()));
   const attachment = fc.record({
     type: fc.constantFrom(

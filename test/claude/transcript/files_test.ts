@@ -18,7 +18,7 @@ import { readRecording } from "./recording.ts";
 
 const HOMES = { child: "/tmp/run/.claude", user: "/home/$&/.claude" };
 
-Deno.test("atHome() names the child's files as they will be named", () => {
+Deno.test("replaceConfigFolder() names the child's files as they will be named", () => {
   const line = (home: string) => ({
     uuid: "u",
     toolUseResult: { persistedOutputPath: `${home}/projects/p/x.txt`, size: 9, none: null },
@@ -98,7 +98,7 @@ Deno.test("projectSlug() names folders as Claude Code does", () => {
 
 const json = (...lines: readonly object[]) => lines.map((line) => JSON.stringify(line));
 
-Deno.test("sessionKind() tells conversations from other sessions", () => {
+Deno.test("readSessionKind() tells conversations from other sessions", () => {
   for (
     const [kind, ...lines] of [
       ["conversation", { type: "user", isSidechain: false, entrypoint: "cli" }],
@@ -114,7 +114,7 @@ Deno.test("sessionKind() tells conversations from other sessions", () => {
   assertEquals(readSessionKind(["", "not json", "[]"]), "wordless");
 });
 
-Deno.test("sessionTitle() prefers the last given title", () => {
+Deno.test("readSessionTitle() prefers the last given title", () => {
   const given = (customTitle: unknown) => ({ type: "custom-title", customTitle });
   const invented = (aiTitle: unknown) => ({ type: "ai-title", aiTitle });
   assertEquals(readSessionTitle(json(given("old"), given("new"), invented("ai"))), "new");
@@ -219,7 +219,7 @@ Deno.test("cutTranscript() drops one named turn at most", () => {
   assertEquals(cut("a1", "p2", lines), more("p2", "the user line p3 is among it"));
 });
 
-Deno.test("strangerToTurn() finds lines that are not the turn's", () => {
+Deno.test("findForeignLine() finds lines that are not the turn's", () => {
   const interrupt = (text: string) =>
     prompt("i", "a", { message: { content: [{ type: "text", text }] } });
   const furniture = "agent_listing_delta command_permissions credential_org date date_change " +
@@ -254,7 +254,7 @@ Deno.test("strangerToTurn() finds lines that are not the turn's", () => {
   }
 });
 
-Deno.test("strangerToTurn() wants a person's prompt first", () => {
+Deno.test("findForeignLine() wants a person's prompt first", () => {
   const snapshot = attached("prompt_snapshot", "s", "a");
   const noted = (subtype: string) => ({ type: "system", subtype, uuid: subtype });
   const ends = [noted("stop_hook_summary"), noted("turn_duration")];
@@ -273,7 +273,7 @@ Deno.test("strangerToTurn() wants a person's prompt first", () => {
   ) assertEquals(findForeignLine(lines, turn), reason);
 });
 
-Deno.test("straightened() puts lines after their parents", () => {
+Deno.test("sortTranscript() puts lines after their parents", () => {
   const lines = [prompt("p", null), answer("a", "p"), answer("b", "a")];
   const [first = {}, second = {}, third = {}] = lines;
   assertEquals(sortTranscript(textOf(lines)), undefined, "they are in order");

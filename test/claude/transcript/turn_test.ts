@@ -243,7 +243,7 @@ Deno.test("ancestors in a circle do not hang", () => {
   assertEquals(turns.map(({ text }) => text), ["x"]);
 });
 
-Deno.test("turnsOf() accepts lines of any content", () => {
+Deno.test("splitTurns() accepts lines of any content", () => {
   const line = fc.record({
     type: fc.constantFrom("user", "assistant", "system", "attachment", "new"),
     uuid: fc.constantFrom("a", "b", "c"),
@@ -265,7 +265,7 @@ Deno.test("turnsOf() accepts lines of any content", () => {
   );
 });
 
-Deno.test("costOfClaudeJson() finds the session in any project", () => {
+Deno.test("readCostOfClaudeJson() finds the session in any project", () => {
   const { run, entries } = readRecording("2.1.330/bash");
   const cost = readCostOfClaudeJson(run.claudeJson, splitTurns(entries)[0]?.sessionId ?? "");
   assertEquals(cost?.totalUsd, JSON.parse(run.print.json).total_cost_usd);
@@ -281,7 +281,7 @@ Deno.test("costOfClaudeJson() finds the session in any project", () => {
   }
 });
 
-Deno.test("costOfEntries() reads the last cost-state line", () => {
+Deno.test("readCostOfEntries() reads the last cost-state line", () => {
   const { run, entries } = readRecording("2.1.330/parallel");
   const last = readCostOfClaudeJson(run.claudeJson, splitTurns(entries)[0]?.sessionId ?? "");
   const state = readCostOfEntries(entries);
@@ -295,7 +295,7 @@ Deno.test("costOfEntries() reads the last cost-state line", () => {
   assertEquals(readCostOfEntries([...lines, entryOf({ type: "mode" })])?.totalUsd, 2);
 });
 
-Deno.test("costOfStatusLine() reads what the child has spent", () => {
+Deno.test("readCostOfStatusLine() reads what the child has spent", () => {
   const cost = { total_cost_usd: 0.5, total_api_duration_ms: 7 };
   const spent = { totalUsd: 0.5, apiDurationMs: 7 };
   for (
@@ -315,7 +315,7 @@ Deno.test("costOfStatusLine() reads what the child has spent", () => {
   ) assertEquals<unknown>(readCostOfStatusLine(payload), expected);
 });
 
-Deno.test("summedSpent() adds what two children have spent", () => {
+Deno.test("addSpent() adds what two children have spent", () => {
   const spent = (
     totalUsd: number,
     lines?: { readonly added: number; readonly removed: number },
@@ -331,7 +331,7 @@ Deno.test("summedSpent() adds what two children have spent", () => {
   assertEquals(addSpent(spent(1, one), spent(2, one)).lines, { added: 2, removed: 4 });
 });
 
-Deno.test("summedUsage() adds counts and keeps the last of all else", () => {
+Deno.test("sumUsage() adds counts and keeps the last of all else", () => {
   const one = { input_tokens: 1, cache: { short: 2 }, service_tier: "a", speed: "s", list: [1] };
   const other = { input_tokens: 4, cache: { short: 5, long: 6 }, service_tier: "b", speed: null };
   assertEquals(sumUsage([{ ...one, unknown: 3 }, { ...other, list: [] }]), {
@@ -411,7 +411,7 @@ Deno.test("a denied file has its whole path", () => {
   }
 });
 
-Deno.test("refusalIn() reads a reason from the words", () => {
+Deno.test("readRefusal() reads a reason from the words", () => {
   const byRule = (tool: string) => `Permission to use ${tool} with\nx has been denied.`;
   for (
     const [toolDenialKind, words, expected] of [
@@ -431,7 +431,7 @@ Deno.test("refusalIn() reads a reason from the words", () => {
   }
 });
 
-Deno.test("denialWords() asks for a permission as claude -p does", () => {
+Deno.test("denialText() asks for a permission as claude -p does", () => {
   const told = (what: string) =>
     `Claude requested permissions to ${what}, but you haven't granted it yet.`;
   for (

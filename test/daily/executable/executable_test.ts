@@ -234,7 +234,7 @@ Deno.test("the executable", async (t) => {
       assertEquals(
         denied.output,
         "claude-print: Cannot create a private folder in /dev/shm: " +
-          "Deno lets this program write to no such place\r\n" +
+          "Deno does not let this program write there\r\n" +
           "  Set TMPDIR to a folder you can write to\r\n",
       );
     });

@@ -57,7 +57,10 @@ Deno.test("a FIFO in the user's config is refused", async () => {
     makeFifo(`${folder}/${name}`);
     const run = await claude.print(["--output-format", "json", "hello"], { env, wrap: mortal });
     assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
-    assertMatch(run.stderr, /^claude-print: Cannot read ".*": it is no regular file\n {2}Put a /u);
+    assertMatch(
+      run.stderr,
+      /^claude-print: Cannot read ".*": it is not a regular file\n {2}Put a /u,
+    );
     await Deno.remove(`${folder}/${name}`);
   }
   assertEquals(await claude.journal("start"), []);

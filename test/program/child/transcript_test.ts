@@ -121,7 +121,7 @@ Deno.test("other sessions' lines come home but are no frames", async () => {
   assertEquals((usage as Readonly<Record<string, unknown>>)["output_tokens"], 40);
   assertMatch(
     run.stderr,
-    /^claude-print: Warning: Cannot bring the transcript -a\/(?:fifo|folder|link)\.jsonl home: it is no regular file \(and 2 more\)\n$/u,
+    /^claude-print: Warning: Cannot move the transcript -a\/(?:fifo|folder|link)\.jsonl: it is not a regular file \(and 2 more\)\n$/u,
   );
   const transcripts = claude.transcripts();
   const own = `${projectSlug(claude.home.project)}/${id}.jsonl`;
@@ -139,7 +139,7 @@ Deno.test("a replaced transcript costs a warning, not the answer", async () => {
       warns: true,
     });
     assertEquals([code, result["result"]], [0, HELLO]);
-    assertMatch(stderr, /^claude-print: Warning: Cannot bring .* home: it is no regular file\n$/u);
+    assertMatch(stderr, /^claude-print: Warning: Cannot move .*: it is not a regular file\n$/u);
     assertEquals(claude.transcripts().size, 0);
   }));
 });

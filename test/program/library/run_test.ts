@@ -247,7 +247,7 @@ Deno.test("relative paths of a run begin at its working directory", async () => 
   await assertRejects(
     () => runWithLibrary(claude, { prompt: "hi", args: ["--settings", "mine.json"] }).result,
     RunError,
-    `Cannot read the settings file "mine.json": it is no regular file`,
+    `Cannot read the settings file "mine.json": it is not a regular file`,
   );
 });
 

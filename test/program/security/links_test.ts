@@ -97,8 +97,8 @@ Deno.test("forwarding reads through no link", () => {
   const skipped = ground.forward();
   assertEquals([skipped.files, skipped.left], [0, 0]);
   assertEquals(skipped.failures.toSorted(), [
-    "Cannot bring the transcript slug/pipe.jsonl home: it is no regular file",
-    "Cannot bring the transcript slug/session.jsonl home: it is no regular file",
+    "Cannot move the transcript slug/pipe.jsonl: it is not a regular file",
+    "Cannot move the transcript slug/session.jsonl: it is not a regular file",
   ]);
   assertEquals([...Deno.readDirSync(home)], []);
   Deno.removeSync(`${run}/projects`, { recursive: true });

@@ -277,7 +277,7 @@ Deno.test("an unwritable folder loses no answer", async () => {
   );
   await new Deno.Command("mkfifo", { args: [`${stage.folder}/${"b".repeat(16)}-0.json`] }).output();
   Deno.removeSync(`${stage.folder}/${"a".repeat(16)}-0.json`);
-  assertThrows(() => stage.open(), Error, "no regular file");
+  assertThrows(() => stage.open(), Error, "not a regular file");
 });
 
 Deno.test("two recorders can share a folder", async () => {

@@ -161,8 +161,8 @@ Deno.test("a file of agents is read exactly, or refused", () => {
       `${cwd}/f${index} holds no JSON object`,
     ])),
     none: `${cwd}/none is not there, and what is not JSON is the path of a file`,
-    fifo: `${cwd}/fifo cannot be read: it is no regular file`,
-    ".": `${cwd}/. cannot be read: it is no regular file`,
+    fifo: `${cwd}/fifo cannot be read: it is not a regular file`,
+    ".": `${cwd}/. cannot be read: it is not a regular file`,
     large: `${cwd}/large cannot be read: it is larger`,
   };
   for (const [given, why] of Object.entries(refusals)) {

@@ -229,7 +229,7 @@ Deno.test("refuseSilencedHooks() refuses plugins and managed settings", () => {
     assertThrows(
       () => refuseSilencedHooks(settings, found),
       UnsupportedError,
-      `Cannot honour "disableAllHooks" beside ${what}:`,
+      `Cannot honour "disableAllHooks" together with ${what}:`,
     );
   }
   refuseSilencedHooks([silent, hooked], none);

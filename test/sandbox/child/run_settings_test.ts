@@ -63,7 +63,7 @@ Deno.test("parseCallerSettings() reports invalid settings", async () => {
   await assertRejects(
     () => parseCallerSettings(file, HERE),
     CliError,
-    `Cannot read the settings file "${file}": it is no regular file`,
+    `Cannot read the settings file "${file}": it is not a regular file`,
   );
   await Deno.remove(file);
   assertEquals(await said('{"permissions":null}'), [

@@ -39,7 +39,7 @@ Deno.test("orderPlaces() avoids the working directory if everything is writable"
 const writableBy = (...settings: readonly Record<string, unknown>[]) =>
   findWritableFolders(["/w", "/x"], { settings, projectRoot: "/p", home: "/home/u" }).slice(2);
 
-Deno.test("writableFolders() adds folders of settings and rules", () => {
+Deno.test("findWritableFolders() adds folders of settings and rules", () => {
   assertEquals(
     writableBy(
       { permissions: { additionalDirectories: ["/a", "../b", 1] } },
@@ -56,7 +56,7 @@ Deno.test("writableFolders() adds folders of settings and rules", () => {
   );
 });
 
-Deno.test("writableFolders() resolves links", () => {
+Deno.test("findWritableFolders() resolves links", () => {
   using folder = tempFolder({ "real/": "" });
   const { path } = folder;
   Deno.symlinkSync("real", `${path}/link`);
@@ -69,7 +69,7 @@ Deno.test("writableFolders() resolves links", () => {
 const RUNS = ["/tmp/claude-print-1", "/run/1/claude-print-1"];
 const FOLDER = "/run/1/claude-print-1/7-8-00000000";
 
-Deno.test("exposedRuns() lists the folders that tools may write to", () => {
+Deno.test("findExposedRuns() lists the folders that tools may write to", () => {
   const exposedTo = (...writable: readonly string[]) =>
     findExposedRuns(RUNS, { writable, inside: [FOLDER, "/w"] });
   assertEquals(exposedTo("/w", "/tmp/claude", "/run/1/claude-print-1/7-8-00000000"), []);
@@ -78,7 +78,7 @@ Deno.test("exposedRuns() lists the folders that tools may write to", () => {
   assertEquals(exposedTo("/"), ["/tmp/claude-print-1"], "not the folder of the run itself");
 });
 
-Deno.test("exposedRuns() omits the folder that the run works in", () => {
+Deno.test("findExposedRuns() omits the folder that the run works in", () => {
   const work = "/tmp/claude-print-1/5-6-00000000/tmp/work";
   assertEquals(findExposedRuns(RUNS, { writable: ["/"], inside: [FOLDER, work] }), []);
 });

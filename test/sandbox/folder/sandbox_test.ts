@@ -180,7 +180,7 @@ Deno.test("Sandbox refuses a session that another run has", async () => {
   await first.expectTranscripts();
   const kept = first.keep();
   assertEquals(kept.replace(/[0-9a-f]{8}$/u, ""), `${folderOfRuns(ground.tmp)}/0-0-`);
-  const still = `Its transcript is still in ${kept}: bring it home with claude-print sweep`;
+  const still = `Its transcript is still in ${kept}: move it with claude-print sweep`;
   assertEquals(adviceOn(), `${inUse}. ${still}, or give another --session-id`);
   Deno.removeSync(kept, { recursive: true });
   begin()[Symbol.dispose]();

@@ -260,9 +260,9 @@ Deno.test("forwardTranscripts() replaces no other file and follows no link", () 
   const { files, left, failures } = ground.forward();
   assertEquals([files, left], [1, 2]);
   assertEquals(failures.toSorted(), [
-    "Cannot bring the transcript -w/link.jsonl home: it is no regular file",
-    `Cannot copy the transcript to ${ground.to}/projects/-w/folder.jsonl: there is something else than a file`,
-    `Cannot copy the transcript to ${ground.to}/projects/-w/note.md: there is another file of this name`,
+    `Cannot copy the transcript to ${ground.to}/projects/-w/folder.jsonl: it is not a regular file`,
+    `Cannot copy the transcript to ${ground.to}/projects/-w/note.md: another file has this name`,
+    "Cannot move the transcript -w/link.jsonl: it is not a regular file",
   ]);
   assertEquals(ground.texts("to/projects"), {
     "-w/note.md": "somebody else's\n",
@@ -283,7 +283,7 @@ Deno.test("forwardTranscripts() without transcripts does nothing", () => {
   assertEquals(ground.forward(), {
     files: 0,
     left: 0,
-    failures: ["Cannot read the child's transcripts: their folder is no folder"],
+    failures: ["Cannot read the child's transcripts: projects is not a folder"],
   });
 });
 

@@ -15,7 +15,7 @@ export class ShellFile implements Disposable {
   #read = 0;
 
   /**
-   * @throws {UnfitFileError} when it is no regular file, or cannot be opened
+   * @throws {UnfitFileError} when it is not a regular file, or cannot be opened
    * @throws {Deno.errors.NotFound} when there is none
    */
   constructor(path: string) {

@@ -128,7 +128,7 @@ function surveyOf(
 function requireFolder(folder: string): void {
   let why: string | undefined;
   try {
-    why = Deno.statSync(folder).isDirectory ? undefined : "it is no folder";
+    why = Deno.statSync(folder).isDirectory ? undefined : "it is not a folder";
   } catch (error) {
     why = error instanceof Deno.errors.NotFound ? "it does not exist" : (error as Error).message;
   }

@@ -228,7 +228,7 @@ Deno.test("of several mistakes the first to mend is reported", async () => {
     assertEquals((await refusal(more)).slice(0, text.length), text);
   await begins({}, "Cannot start claude");
   await begins({ claudeBinary: claude, settings: "{" }, "Cannot parse --settings");
-  await begins({ claudeBinary: claude }, 'Cannot honour "disableAllHooks" beside plugins');
+  await begins({ claudeBinary: claude }, 'Cannot honour "disableAllHooks" together with plugins');
   await begins({ claudeBinary: claude, settings: "{}" }, "Cannot log in to Claude");
   const env = { ...home.env, ANTHROPIC_API_KEY: "key" };
   await begins({ claudeBinary: claude, settings: "{}", env }, 'Cannot send "/insights"');

@@ -80,7 +80,7 @@ Deno.test("a missing cast, a FIFO and later formats are refused", () => {
   assertEquals(refusal({}, readCassette), "Cannot read it/child.cast: it does not exist");
   using folder = tempFolder();
   makeFifo(`${folder.path}/child.cast`);
-  assertThrows(() => readCassette(folder.path), CliError, "child.cast: it is no regular file");
+  assertThrows(() => readCassette(folder.path), CliError, "child.cast: it is not a regular file");
   const later = refusal({ "meta.json": '{"format":2}' }, readCassette);
   assert(later.includes("says that it is of format 2"), later);
 });
@@ -145,7 +145,7 @@ Deno.test("links out of the cassette are refused", () => {
   const rows = [
     [() => Deno.symlinkSync("/etc/passwd", exchange), "the link leads out of the cassette"],
     [() => Deno.symlinkSync("/nowhere", exchange), "the link leads nowhere"],
-    [() => makeFifo(exchange), "it is no regular file"],
+    [() => makeFifo(exchange), "it is not a regular file"],
   ] as const;
   for (const [make, why] of rows) {
     make();
@@ -237,6 +237,6 @@ Deno.test("a survey refuses other folders, formats and damaged parts", () => {
   ];
   for (const [files, message] of rows) assertEquals(refusal(files, surveyCassette), message);
   const nothing = (path: string) => assertThrows(() => surveyCassette(path), CliError).message;
-  assertEquals(nothing("/dev/null"), "Cannot read /dev/null: it is no folder");
+  assertEquals(nothing("/dev/null"), "Cannot read /dev/null: it is not a folder");
   assertEquals(nothing("/nowhere"), "Cannot read /nowhere: it does not exist");
 });
