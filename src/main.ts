@@ -74,6 +74,14 @@ async function carryOut(command: ParsedArguments, argv: readonly string[]): Prom
     }
     case "ps":
       return await (await import("./cli/commands/server_conversations.ts")).ps(command);
+    case "new":
+      return await (await import("./cli/commands/server_messages.ts")).begin(command);
+    case "send":
+      return await (await import("./cli/commands/server_messages.ts")).send(command);
+    case "answer":
+      return await (await import("./cli/commands/server_messages.ts")).answer(command);
+    case "interrupt":
+      return await (await import("./cli/commands/server_messages.ts")).interrupt(command);
     case "attach":
       return await (await import("./cli/commands/server_conversations.ts")).attach(command);
     case "logs":

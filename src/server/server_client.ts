@@ -146,7 +146,13 @@ const CONVERSATION = z.looseObject({
   id: z.string(),
   state: z.string(),
   since: z.string(),
-  waiting: z.optional(z.looseObject({ for: z.string(), cause: z.string() })),
+  waiting: z.optional(z.looseObject({
+    for: z.string(),
+    cause: z.string(),
+    request_id: z.optional(z.string()),
+    input: z.optional(z.unknown()),
+  })),
+  problem: z.optional(z.looseObject({ detail: z.string(), suggestion: z.optional(z.string()) })),
   turns: z.number(),
   total_cost_usd: z.number(),
   last_event_id: z.number(),
@@ -226,6 +232,50 @@ export async function fetchConversation(
         '"claude-print ps" lists the conversations; as much of an id will do as is its own',
     },
   );
+}
+
+/** The path of a conversation. */
+export function conversationPath(id: string): string {
+  return `/v1/conversations/${encodeURIComponent(id)}`;
+}
+
+/**
+ * Yields the frames of a conversation as JSON.
+ *
+ * @param options.after the number of an event; 0 for all
+ * @param options.last the number of the last event to read; Infinity to read on until the conversation ends
+ * @throws {CliError} when the server does not answer, or has lost frames
+ */
+export async function* readFrames(
+  server: ServerClient,
+  id: string,
+  { after = 0, last }: { readonly after?: number; readonly last: number },
+): AsyncGenerator<string> {
+  if (last <= after) return;
+  const gone = new AbortController();
+  const path = `${conversationPath(id)}/events?last_event_id=${after}`;
+  const { body } = await server.request(path, { signal: gone.signal });
+  try {
+    if (body === null) throw new TypeError("There is no body");
+    for await (const event of parseServerEvents(body)) {
+      if (event.event === "end") return;
+      if (event.event === "problem") throw lostFramesError(event.data);
+      yield event.data;
+      if (Number(event.id) >= last) return;
+    }
+  } catch (error) {
+    throw error instanceof CliError ? error : noAnswerError(error);
+  } finally {
+    gone.abort();
+  }
+  throw noAnswerError(undefined);
+}
+
+function lostFramesError(data: string): CliError {
+  const [, detail = "the server has lost them"] = /"detail":"((?:[^"\\]|\\.)*)"/u.exec(data) ?? [];
+  return new CliError(`Cannot print all frames: ${detail}`, {
+    suggestion: "Make room on the disk of the server's TMPDIR",
+  });
 }
 
 /** A server-sent event of the HTML standard. */

@@ -12,6 +12,10 @@ export const COMMAND_NAMES = [
   "bisect",
   "serve",
   "ps",
+  "new",
+  "send",
+  "answer",
+  "interrupt",
   "attach",
   "logs",
   "completion",
@@ -41,6 +45,8 @@ export interface Operands {
   /** What each operand is, for errors. */
   readonly name: string;
   readonly placeholder: string;
+  /** What stands for the operands after the first one, if they are something else. */
+  readonly others?: string;
   readonly min: number;
   readonly max: number;
   /** What may follow "--", such as `flags of claude -p`; absent where nothing may. */
@@ -67,6 +73,8 @@ const CONVERSATION: Operands = {
   min: 1,
   max: 1,
 };
+const NO_WAIT: CommandFlag = flag("--no-wait", "Do not wait for the answer of the model");
+const NOTHING: Operands = { name: "nothing", placeholder: "", min: 0, max: 0 };
 const FOLDER: Operands = { name: "a folder", placeholder: "folder", min: 1, max: 1 };
 const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
 
@@ -206,19 +214,31 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--now", "With stop: end what is under way, too", ["stop"]),
     ],
     action: { name: "an action", choices: ["status", "stop"], isOptional: true },
-    operands: {
-      "": {
-        name: "nothing",
-        placeholder: "",
-        min: 0,
-        max: 0,
-        rest: "flags of claude -p",
-      },
-    },
+    operands: { "": { ...NOTHING, rest: "flags of claude -p" } },
   },
   ps: {
     summary: "List conversations and warm children of the server",
     flags: [flag("--json", "One JSON object instead of a table")],
+  },
+  new: {
+    summary: "Begin a conversation on the server, and print its id",
+    flags: [],
+    operands: { "": { ...NOTHING, rest: "flags of claude -p" } },
+  },
+  send: {
+    summary: "Send a message to a conversation, and print the answer",
+    flags: [flag("--interrupt", "Stop the turn under way first"), NO_WAIT],
+    operands: { "": { ...CONVERSATION, others: "text", max: 2 } },
+  },
+  answer: {
+    summary: "Answer a permission, a question or a plan",
+    flags: [NO_WAIT],
+    operands: { "": { ...CONVERSATION, others: "answer", max: 100 } },
+  },
+  interrupt: {
+    summary: "Stop the turn of a conversation",
+    flags: [flag("--end", "End the conversation, too")],
+    operands: { "": CONVERSATION },
   },
   attach: {
     summary: "Watch the screen of a conversation of the server's",
@@ -258,7 +278,8 @@ export function flagFits({ actions }: CommandFlag, word: string): boolean {
 
 function operandUsage(operands: Operands | undefined): readonly string[] {
   if (operands === undefined) return [];
-  const { placeholder, min, max, rest } = operands;
+  const { placeholder, others, min, max, rest } = operands;
+  if (others !== undefined) return [`<${placeholder}>`, `[${others}]${max > 2 ? "..." : ""}`];
   const written = min === 0 ? `[${placeholder}]` : Array(min).fill(`<${placeholder}>`).join(" ");
   return [
     ...(max === 0 ? [] : [max > Math.max(min, 1) ? `${written}...` : written]),

@@ -58,6 +58,21 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       return serveArguments(given, argv);
     case "ps":
       return { kind: command, json };
+    case "new":
+      return { kind: command, args: given.rest ?? [] };
+    case "send": {
+      const [interrupts, waits] = [switches.has("--interrupt"), !switches.has("--no-wait")];
+      return {
+        kind: command,
+        ...definedFields({ id: `${first}`, text: second, interrupts, waits }),
+      };
+    }
+    case "answer": {
+      const [, ...answers] = given.operands;
+      return { kind: command, id: `${first}`, answers, waits: !switches.has("--no-wait") };
+    }
+    case "interrupt":
+      return { kind: command, id: `${first}`, ends: switches.has("--end") };
     case "attach":
       return { kind: command, id: `${first}`, takesOver: switches.has("--take-over") };
     case "logs":

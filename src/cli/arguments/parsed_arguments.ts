@@ -189,6 +189,18 @@ export type ServerRequest =
   /** With `now` what is under way is ended too. */
   | { readonly action: "stop"; readonly now: boolean };
 
+/** What `claude-print send` was asked for. */
+export type MessageOptions = {
+  /** The beginning of a conversation's id. */
+  readonly id: string;
+  /** Absent to read it from stdin. */
+  readonly text?: string;
+  /** Stop the running turn first. */
+  readonly interrupts: boolean;
+  /** Wait for the model's answer. */
+  readonly waits: boolean;
+};
+
 export type Shell = "bash" | "zsh" | "fish";
 
 /** What a command line asks for. `short` is true for `-v`, whose output the Agent SDKs parse. */
@@ -207,6 +219,16 @@ export type ParsedArguments =
   | { readonly kind: "serve"; readonly options: ServeOptions; readonly unit?: ServeUnitOptions }
   | { readonly kind: "serve"; readonly running: ServerRequest }
   | { readonly kind: "ps"; readonly json: boolean }
+  | { readonly kind: "new"; readonly args: readonly string[] }
+  | { readonly kind: "send" } & MessageOptions
+  | {
+    readonly kind: "answer";
+    readonly id: string;
+    /** None to print what the conversation asks. */
+    readonly answers: readonly string[];
+    readonly waits: boolean;
+  }
+  | { readonly kind: "interrupt"; readonly id: string; readonly ends: boolean }
   | { readonly kind: "attach"; readonly id: string; readonly takesOver: boolean }
   | { readonly kind: "logs"; readonly id: string; readonly follows: boolean }
   | { readonly kind: "completion"; readonly shell: Shell }

@@ -2,12 +2,12 @@ import { formatDuration } from "../../run/doctor/check_report.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import {
+  conversationPath,
   type ConversationSummary,
   fetchConversation,
   fetchConversations,
   fetchStatus,
-  noAnswerError,
-  parseServerEvents,
+  readFrames,
   ServerClient,
   type ServerStatus,
 } from "../../server/server_client.ts";
@@ -89,32 +89,10 @@ export async function logs(
 ): Promise<number> {
   const server = new ServerClient(callerEnvironment());
   const { id, last_event_id: last } = await fetchConversation(server, beginning);
-  if (last === 0 && !follows) return 0;
-  const gone = new AbortController();
-  const { body } = await server.request(`/v1/conversations/${encodeURIComponent(id)}/events`, {
-    signal: gone.signal,
-  });
-  try {
-    if (body === null) throw new TypeError("There is no body");
-    for await (const event of parseServerEvents(body)) {
-      if (event.event === "end") return 0;
-      if (event.event === "problem") throw lostFramesError(event.data);
-      if (!print(Deno.stdout, `${escapeJson(event.data)}\n`)) return EXIT.abandoned;
-      if (!follows && Number(event.id) >= last) return 0;
-    }
-  } catch (error) {
-    throw error instanceof CliError ? error : noAnswerError(error);
-  } finally {
-    gone.abort();
+  for await (const frame of readFrames(server, id, { last: follows ? Infinity : last })) {
+    if (!print(Deno.stdout, `${escapeJson(frame)}\n`)) return EXIT.abandoned;
   }
-  throw noAnswerError(undefined);
-}
-
-function lostFramesError(data: string): CliError {
-  const [, detail = "the server has lost them"] = /"detail":"((?:[^"\\]|\\.)*)"/u.exec(data) ?? [];
-  return new CliError(`Cannot print all frames: ${detail}`, {
-    suggestion: "Make room on the disk of the server's TMPDIR",
-  });
+  return 0;
 }
 
 /** Milliseconds between two looks at the screen. */
@@ -147,7 +125,7 @@ export async function attach(
 ): Promise<number> {
   const server = new ServerClient(callerEnvironment());
   const { id } = await fetchConversation(server, beginning);
-  const path = `/v1/conversations/${encodeURIComponent(id)}`;
+  const path = conversationPath(id);
   const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   if (!isTerminal) {
     if (takesOver) {

@@ -169,6 +169,46 @@ and the Claude Codes that wait for a run.`,
   0    they are listed, or there is none
   2    there is no server, or it does not answer`,
   },
+  new: {
+    description: `Begins a conversation on the server, in the current folder, and prints its id.
+What stands behind "--" are flags of a run, such as -- --model haiku, or
+-- --resume SESSION to go on with a session. Its environment is the server's.
+"send" sends it messages, "interrupt --end" ends it.`,
+    closing: `Exit codes:
+  0    it has begun
+  2    there is no server, or it refuses the flags`,
+  },
+  send: {
+    description: `Sends a message to a conversation of the server, and prints the answer of the
+model. As much of the id will do as is its own. The text is an argument, stdin,
+or both, as in "claude-print -p". What waits when a turn ends shares the next
+turn and its answer.
+
+If the model asks something first, the question is printed instead, and
+"claude-print answer" answers it.`,
+    closing: `Exit codes:
+  0    the answer is printed; --no-wait: the message is sent
+  1    the turn has failed, or the model asks something
+  2    there is no such conversation, it takes no message, or it has failed`,
+  },
+  answer: {
+    description: `Answers what a conversation of the server asks, and prints the answer of the
+model or its next question. Without an answer it prints what is asked.
+
+A permission and a plan take "allow", or "deny" and why. A question takes an
+answer, several questions one for each, in their order.`,
+    closing: `Exit codes:
+  0    what is asked, or the answer of the model, is printed
+  1    the turn has failed, or the model asks something else
+  2    nothing is asked, or it has other answers`,
+  },
+  interrupt: {
+    description: `Stops the turn of a conversation of the server. With --end the conversation is
+ended, and its frames are removed.`,
+    closing: `Exit codes:
+  0    it was told to stop, or is ended
+  2    there is no such conversation, or the server does not answer`,
+  },
   attach: {
     description: `Shows the screen of a conversation that "claude-print serve" holds, as it is now
 and as it changes. Of its id as much will do as is its own; "claude-print ps"

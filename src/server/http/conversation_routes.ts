@@ -4,7 +4,7 @@ import { PROFILE_SCHEMA } from "../server_profiles.ts";
 import { readBody } from "./request_body.ts";
 import { isJsonObject } from "../../json_object.ts";
 import type { OpenQuestion } from "../conversations/conversation_state.ts";
-import { problemBody, ProblemError, toProblem } from "../problems.ts";
+import { type HttpProblem, problemBody, ProblemError, toProblem } from "../problems.ts";
 import type { Call } from "./serve_http.ts";
 import { definedFields } from "../../defined_fields.ts";
 
@@ -146,11 +146,13 @@ function toControlResponse(answer: Answer, { kind, input }: OpenQuestion): unkno
 /** @throws {ProblemError} when the conversation has ended, with the reason of its end */
 export function requireNotEnded({ state: { end } }: ServerConversation): void {
   if (end === undefined) return;
-  const why = end.kind === "failed" ? toProblem(end.error).detail : "it has been ended";
+  const { detail, suggestion }: Partial<HttpProblem> = end.kind === "failed"
+    ? toProblem(end.error)
+    : { detail: "it has been ended" };
   throw new ProblemError({
     status: 409,
-    detail: `Cannot go on with the conversation: ${why}`,
-    suggestion:
+    detail: `Cannot go on with the conversation: ${detail}`,
+    suggestion: suggestion ??
       'Begin another one; with its session_id as "resume" it goes on where this one ended',
   });
 }

@@ -126,6 +126,14 @@ testCommands("a command knows its flags", [
   ["serve --uninstall", { options: SERVE, unit: { action: "uninstall", flags: [] } }],
   ["ps", { json: false }],
   ["ps --json", { json: true }],
+  ["new", { args: [] }],
+  ["new -- --model x", { args: ["--model", "x"] }],
+  ["send c1", { id: "c1", interrupts: false, waits: true }],
+  ["send c1 --interrupt hi --no-wait", { id: "c1", text: "hi", interrupts: true, waits: false }],
+  ["answer c1", { id: "c1", answers: [], waits: true }],
+  ["answer c1 deny why --no-wait", { id: "c1", answers: ["deny", "why"], waits: false }],
+  ["interrupt c1", { id: "c1", ends: false }],
+  ["interrupt c1 --end", { id: "c1", ends: true }],
   ["attach c1", { id: "c1", takesOver: false }],
   ["attach c1 --take-over", { id: "c1", takesOver: true }],
   ["logs c1", { id: "c1", follows: false }],
@@ -232,6 +240,8 @@ testErrors("a command refuses what it does not know", [
   ["serve --bind x", "--bind needs --port"],
   ["serve --install --uninstall", "--install and --uninstall were both given"],
   ["serve --uninstall --warm 2", "--uninstall goes with nothing else"],
+  ["new --model x", 'new does not take "--model"'],
+  ["send", "send needs the id of a conversation"],
   ["serve start", 'serve does not take "start"'],
   ["serve stop -- x", 'serve does not take "--"'],
   ["serve stop --warm 2", 'serve stop does not take "--warm"'],
@@ -322,6 +332,8 @@ Deno.test("a command's help names its usage within 80 columns", async () => {
       "claude-print bisect [flags] [path]...\n",
       "claude-print serve [flags] [-- flags of claude -p]\n",
       "claude-print serve stop [flags]\n",
+      "claude-print send [flags] <id> [text]\n",
+      "claude-print answer [flags] <id> [answer]...\n",
     ]
   ) {
     const [, command = ""] = usage.split(" ");
