@@ -7,7 +7,7 @@ import {
   parseTaskNotification,
   readQueuedNotification,
 } from "../../claude/transcript/task_notification.ts";
-import { AGENTS } from "../protocol/questions/allowed_calls.ts";
+import { AGENT_TOOLS } from "../protocol/questions/allowed_calls.ts";
 import type { HookPayload, SubagentLine } from "./input.ts";
 import { isTextOf } from "./message.ts";
 import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "./session_state.ts";
@@ -78,7 +78,7 @@ function isWakeup({ wakeup, sent, taken }: SessionState, text: unknown): boolean
 
 /** Whether a call of a subagent has no result yet. */
 function isAgentAtWork({ tools }: SessionState): boolean {
-  return [...tools.values()].some((tool) => AGENTS.includes(tool));
+  return [...tools.values()].some((tool) => AGENT_TOOLS.includes(tool));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isAborted, isPromptLost, resendLostPrompts, retryAbort } from "./stop_turn.ts";
-import { askRemaining, onLinesPrinted } from "../protocol/questions/asking.ts";
+import { askRemaining, onLinesPrinted } from "../protocol/questions/ask_caller.ts";
 import { onCallbacksDue } from "../protocol/questions/hook_callbacks.ts";
 import { onForegroundDeadline, onTaskDeadline } from "../protocol/requests/background_calls.ts";
 import { backgroundTasksOf } from "./background_wait.ts";

@@ -1,7 +1,7 @@
 import { isFirstStop } from "./background_turns.ts";
 import { answerHook, decisionEffects, veto } from "../protocol/answers.ts";
-import { askOncePrinted, onElicitation } from "../protocol/questions/asking.ts";
-import { callOf } from "../protocol/questions/told_calls.ts";
+import { askOncePrinted, onElicitation } from "../protocol/questions/ask_caller.ts";
+import { findPermissionCall } from "../protocol/questions/printed_calls.ts";
 import { unchosenSkill } from "../protocol/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../protocol/structured_output.ts";
 import { isPromptRecorded } from "./stop_turn.ts";
@@ -187,7 +187,7 @@ function onPermissionRequest(step: ControlStep, call: AskingHook): void {
     askOncePrinted(step, { asking: { hookId, payload }, at });
     return;
   }
-  const { id: callId, hookAsks } = callOf(step.state as SessionState, payload) ?? {};
+  const { id: callId, hookAsks } = findPermissionCall(step.state as SessionState, payload) ?? {};
   const asked = unattended ? undefined : hookAsks;
   step.emit(answerHook(hookId, denial(asked ?? denialWordsOf(step.state, payload))));
   if (asked !== undefined) step.emit(...decisionEffects(callId, "unasked"));

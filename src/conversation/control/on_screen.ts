@@ -1,6 +1,6 @@
-import { AGENTS, allowedOnScreen } from "../protocol/questions/allowed_calls.ts";
-import { isAsking } from "../protocol/questions/deciding.ts";
-import { withTold } from "../protocol/questions/told_calls.ts";
+import { AGENT_TOOLS, findAllowedOnScreen } from "../protocol/questions/allowed_calls.ts";
+import { isAsking } from "../protocol/questions/decide_permission.ts";
+import { recordPrintedLines } from "../protocol/questions/printed_calls.ts";
 import { isInTaskList, onTaskListScreen } from "../protocol/requests/background_calls.ts";
 import { awaitEcho, enterAfterLook, extendStart } from "./begin_turn.ts";
 import { type Choice, editedAtCursor, readChoices } from "../terminal/choices.ts";
@@ -71,7 +71,9 @@ function answerScreen(step: ControlStep, { at, screen }: SeenScreen): void {
   const choices = readChoices(screen);
   const text = compactText(screen);
   // The text above a dialog may go on blinking, as a tool's name does.
-  const allowed = dialog?.name === "permission" ? allowedOnScreen(step.state, screen) : undefined;
+  const allowed = dialog?.name === "permission"
+    ? findAllowedOnScreen(step.state, screen)
+    : undefined;
   const asks = choices.length > 0 ? JSON.stringify([dialog?.name, choices, allowed?.id]) : text;
   const since = before?.asks === asks ? before.since : at;
   step.update({ screen: { screen, asks, since } });
@@ -156,7 +158,8 @@ function answerDialog(
 
 /** Whether several calls are open, of which each may ask on the screen; an agent's own call asks no more. */
 function hasSeveralCalls(state: SessionState): boolean {
-  const { printedCalls } = withTold(state);
-  return printedCalls.filter(({ name, returned }) => !returned && !AGENTS.includes(name)).length >
+  const { printedCalls } = recordPrintedLines(state);
+  return printedCalls.filter(({ name, returned }) => !returned && !AGENT_TOOLS.includes(name))
+    .length >
     1;
 }

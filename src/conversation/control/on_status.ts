@@ -1,4 +1,4 @@
-import { isAsking } from "../protocol/questions/deciding.ts";
+import { isAsking } from "../protocol/questions/decide_permission.ts";
 import { awaitEcho, beginTurn, isSubmitted, markReady } from "./begin_turn.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline } from "./effect.ts";

@@ -6,10 +6,10 @@ import {
   onLinesPrinted,
   onPromptToolAnswer,
   onServerMessage,
-} from "../protocol/questions/asking.ts";
+} from "../protocol/questions/ask_caller.ts";
 import { onCallerGone } from "../protocol/questions/unanswered.ts";
-import { dueLater } from "../protocol/questions/question.ts";
-import { withUntold } from "../protocol/questions/told_calls.ts";
+import { postponeQuestions } from "../protocol/questions/question.ts";
+import { deferLine } from "../protocol/questions/printed_calls.ts";
 import { answerAfterExit, onHelperAnswer } from "../protocol/requests/ask_helper.ts";
 import { answerStops, recordTasks } from "../protocol/requests/background_calls.ts";
 import { receiveRequest } from "../protocol/requests/receive_request.ts";
@@ -117,7 +117,7 @@ function receive(step: ControlStep, input: Input): void {
     case "status":
       return onStatus(step, input);
     case "transcript":
-      step.replace(withUntold(step.state, input.entry));
+      step.replace(deferLine(step.state, input.entry));
       recordTasks(step, input.entry);
       return onTranscript(step, input.entry);
     case "screen":
@@ -225,7 +225,7 @@ function onSuspended(step: ControlStep, ms: number): void {
   if (step.state.phase === "pasted") step.update({ echo: missedLater(step.state.echo, ms) });
   step.update({
     lifeAt: lifeAt + ms,
-    openQuestions: dueLater(openQuestions, ms),
+    openQuestions: postponeQuestions(openQuestions, ms),
     ...(screen === undefined ? {} : { screen: { ...screen, since: screen.since + ms } }),
     ...(keyAt === undefined ? {} : { keyAt: keyAt + ms }),
   });
@@ -361,7 +361,7 @@ function onTerms(step: ControlStep, terms: LateTerms): void {
 function onSubagentLine(step: ControlStep, line: SubagentLine): void {
   const { entry, subagent: { agentId, toolUseId } } = line;
   recordShell(step, line);
-  step.replace(withUntold(step.state, entry, { agentId }));
+  step.replace(deferLine(step.state, entry, { agentId }));
   if (toolUseId !== undefined) recordTasks(step, entry);
 }
 

@@ -1,7 +1,7 @@
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { endSession, ESCAPE, INTERRUPT_MS, KEPT_OUT } from "./end_session.ts";
 import { refuseWithdrawn } from "../protocol/answers.ts";
-import { isHook } from "../protocol/questions/told_calls.ts";
+import { isHook } from "../protocol/questions/printed_calls.ts";
 import { deadline, write } from "./effect.ts";
 import type { Message } from "./message.ts";
 import type { SessionState } from "./session_state.ts";

@@ -10,7 +10,7 @@ type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
 
 type Response = Extract<Effect, { readonly type: "respond" }>;
 
-/** Answers a request of the caller's that was carried out. */
+/** Answers a request of the caller with success. */
 export function respond(
   request: RequestId,
   fields: Omit<Success, "subtype" | "request_id"> = {},
@@ -21,7 +21,7 @@ export function respond(
   };
 }
 
-/** Answers a request of the caller's that was not carried out. */
+/** Answers a request of the caller with an error. */
 export function refuse(
   request: RequestId,
   fields: Omit<Failure, "subtype" | "request_id">,
@@ -42,15 +42,14 @@ export function answerHook(id: string, reply?: HookPayload): Answer {
   return { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
 }
 
-/** Makes a hook of the child forbid what its event is about. */
+/** Makes a hook of the child forbid its event's action. */
 export function veto(id: string): Answer {
   return { type: "answer", id, veto: true };
 }
 
 /**
- * Forbids what the withdrawn questions were about. Only a hook that outlives Escape still reads this answer. Without one
- * the hook would never return to its agent, and after an empty one Claude Code's rules would allow a call that nobody has
- * judged.
+ * Forbids the actions of the withdrawn questions. Only a hook that outlives Escape reads this answer. Without an answer the
+ * hook would never return to its agent. After an empty one Claude Code's rules would allow a call without a decision.
  */
 export function refuseWithdrawn(step: ControlStep): void {
   const { withdrawnHooks } = step.state;

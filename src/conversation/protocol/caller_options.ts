@@ -1,6 +1,6 @@
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** What a session knows of its caller. */
+/** What a session knows about its caller. */
 export interface CallerOptions {
   /** The prefix of the ids of questions, which differs between the children of a conversation. */
   readonly idPrefix: string;
@@ -24,7 +24,7 @@ export interface CallerOptions {
   readonly switched?: Readonly<Record<string, boolean>>;
   /** The caller's hooks. The child's hooks name one of them by its place in this list. */
   readonly callbacks: readonly CallbackHook[];
-  /** The `initialize` request with which the child was started; `error` says what of it could not be done. */
+  /** The `initialize` request with which the child was started; `error` if a part of it could not be done. */
   readonly initialized?: { readonly id: string; readonly error?: string };
 }
 
@@ -40,7 +40,7 @@ export interface PromptTool {
   readonly ownServer?: string;
 }
 
-/** A hook of the caller's. */
+/** One of the caller's hooks. */
 export interface CallbackHook {
   readonly event: string;
   /** The matcher, as in settings; absent if the hook is for every such event. */
@@ -49,7 +49,7 @@ export interface CallbackHook {
   readonly id: string;
   /** The time limit of its answer, in seconds; absent for that of Claude Code. */
   readonly timeoutS?: number;
-  /** Whether a failure of the hook forbids what it guards; since 2.1.330. */
+  /** Whether a failure of the hook forbids the action; since 2.1.330. */
   readonly blocks?: true;
 }
 
@@ -57,8 +57,8 @@ export interface CallbackHook {
 export const SKILL_TOOL = "Skill";
 
 /**
- * Whether a skill is among those that the caller has chosen. A chosen name also stands for the skills of plugins that have
- * this name after that of the plugin and a colon (2.1.330).
+ * Whether the caller has chosen a skill. A name also selects skills of plugins, whose full name is the plugin's, a colon and
+ * this name (2.1.330).
  */
 export function isChosen(name: string, chosen: readonly string[]): boolean {
   return chosen.some((each) => name === each || name.endsWith(`:${each}`));

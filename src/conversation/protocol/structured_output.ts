@@ -14,7 +14,7 @@ const DESCRIPTION =
   "Use this tool to return your final response in the requested structured format. You MUST call " +
   "this tool exactly once at the end of your response to provide the structured output.";
 
-/** The answer to a Stop hook that makes the turn go on, because the model has given no structured answer. */
+/** The answer to a Stop hook that continues the turn, because the model has given no structured answer. */
 export const REMINDER: HookPayload = { decision: "block", reason: OUTPUT_REMINDER };
 
 /** The code of JSON-RPC. */

@@ -1,5 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { withTold, withUntold } from "../../../src/conversation/protocol/questions/told_calls.ts";
+import {
+  deferLine,
+  recordPrintedLines,
+} from "../../../src/conversation/protocol/questions/printed_calls.ts";
 import { denial, OVERSPENT, STOP } from "../../../src/conversation/control/hook_answers.ts";
 import type { SessionState } from "../../../src/conversation/control/session_state.ts";
 import { denialText } from "../../../src/claude/transcript/permission_denials.ts";
@@ -300,9 +303,9 @@ Deno.test("only skills that the caller chose are loaded", () => {
 Deno.test("calls of a subagent are forgotten once it is over", () => {
   type Line = readonly [agentId: string | undefined, ReturnType<typeof userLine>];
   const told = (before: SessionState, ...lines: readonly Line[]): SessionState =>
-    withTold(lines.reduce(
+    recordPrintedLines(lines.reduce(
       (state, [agentId, { entry }]) =>
-        withUntold(state, entry, agentId === undefined ? {} : { agentId }),
+        deferLine(state, entry, agentId === undefined ? {} : { agentId }),
       before,
     ));
   const ids = ({ printedCalls }: SessionState) => printedCalls.map(({ id }) => id);

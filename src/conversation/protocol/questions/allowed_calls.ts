@@ -4,24 +4,24 @@ import { compactText, type Screen } from "../../terminal/screen.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import type { ToolCall } from "./question.ts";
 
-/** The rule above a dialog, at the terminal's edge: what stands inside is indented. */
+/** The line above a dialog, from the terminal's edge. A line inside the dialog is indented. */
 const RULE = /^\u2500{10,}$/u;
 
-/** Tools whose calls are past their own permission by the time in which others are made for them. */
-export const AGENTS = ["Agent", "Task"];
+/** Tools that start an agent. Their own permission is decided before the agent makes calls. */
+export const AGENT_TOOLS = ["Agent", "Task"];
 
-/** Inputs that stand on the screen by their last name alone, or by their path from the working directory. */
+/** Inputs whose path the screen may show shortened: the last name, or relative to the working directory. */
 const PATHS = ["file_path", "notebook_path", "path"];
 
 /**
- * The call that the permission dialog on the screen is about, if the caller has allowed it: Claude Code
- * (2.1.330) heeds a rule in `permissions.ask` more than the hook that says so, and leaves the dialog standing.
+ * Finds the call of the permission dialog on the screen, if the caller has allowed it. With a rule in `permissions.ask`
+ * Claude Code 2.1.330 shows the dialog although the hook has allowed the call.
  *
- * Every text of the call's input has to stand in the dialog, which one that is higher than the screen does not show;
- * and of no call that might be meant as well the caller may have said nothing yet, or something else. So much is known
- * of what a terminal shows as plain text alone: the model could write the rest so that nothing on the screen is like it.
+ * The dialog has to show every text of the call's input (one that is higher than the screen does not), and every other
+ * call that it could be about has to be allowed too. Only plain ASCII is compared, because a terminal may draw other
+ * characters differently, and the model chooses them.
  */
-export function allowedOnScreen(
+export function findAllowedOnScreen(
   { printedCalls }: SessionState,
   screen: Screen,
 ): ToolCall | undefined {
@@ -30,7 +30,9 @@ export function allowedOnScreen(
   if (caretRow === undefined) return undefined;
   const rule = screen.lines.findLastIndex((line, row) => row < caretRow && RULE.test(line));
   if (rule < 0) return undefined;
-  const dialog = worded(compactText({ ...screen, lines: screen.lines.slice(rule + 1, caretRow) }));
+  const dialog = normalizeText(
+    compactText({ ...screen, lines: screen.lines.slice(rule + 1, caretRow) }),
+  );
   const shown = printedCalls.filter((call) => !call.returned)
     .map((call) => ({ call, state: shownState(call, dialog) }))
     .filter(({ state }) => state !== "absent");
@@ -40,69 +42,75 @@ export function allowedOnScreen(
 }
 
 /**
- * What a dialog shows of a call: nothing, what the caller has allowed, or what it has not. One that was allowed with
- * another input is drawn anew with that, since the hook has said so (2.1.330).
+ * Returns whether a dialog shows a call, and with the input that the caller has allowed. If the hook allows another input,
+ * Claude Code draws the dialog again with it (2.1.330).
  */
 function shownState(call: ToolCall, dialog: string): "absent" | "allowed" | "undecided" {
   const isShown = (texts: readonly string[]) => texts.every((text) => dialog.includes(text));
   const asked = askedTexts(call);
   const allowed = allowedTexts(call);
-  // If it is this one all the same, nothing happens that was not allowed.
+  // If the dialog is about this call, its answer allows only what the caller has allowed.
   if (call.allowed && call.allowedWith === undefined) {
     return isShown(allowed) ? "allowed" : "absent";
   }
   if (!isShown(allowed) || !call.allowed) return mayBeShown(call, dialog) ? "undecided" : "absent";
-  const own = piecesOf(asked).filter((piece) => !allowed.some((text) => text.includes(piece)));
-  // What was asked is not there any more, or no more than a part of it.
+  const own = splitPieces(asked).filter((piece) => !allowed.some((text) => text.includes(piece)));
+  // The first input is not shown any more, or only the part that both have.
   const isDrawnAnew = own.length > 0
     ? !own.some((piece) => dialog.includes(piece))
     : allowed.some((text) => !asked.some((each) => each.includes(text)));
   return isDrawnAnew ? "allowed" : "undecided";
 }
 
-/** Whether a dialog may be about a call, of which it may show a part, and that in its own way. */
+/** Whether a dialog may be about a call. It may show a part of the input, in another form. */
 function mayBeShown(call: ToolCall, dialog: string): boolean {
   const texts = askedTexts(call);
-  if (AGENTS.includes(call.name)) return texts.every((text) => dialog.includes(text));
-  const pieces = piecesOf(texts);
+  if (AGENT_TOOLS.includes(call.name)) return texts.every((text) => dialog.includes(text));
+  const pieces = splitPieces(texts);
   return pieces.length === 0 || pieces.some((piece) => dialog.includes(piece));
 }
 
-/** What of texts any terminal shows as it is written, without what stands in between. */
-function piecesOf(texts: readonly string[]): readonly string[] {
+/** Splits texts into the pieces that every terminal shows unchanged: printable ASCII without spaces. */
+function splitPieces(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => text.split(/[^!-~]+/u)).filter((piece) => piece !== "");
 }
 
 function askedTexts(call: ToolCall): readonly string[] {
   const { input, askedWith } = call;
-  return textsOf(call, askedWith === undefined ? input : JSON.parse(askedWith));
+  return readShownTexts(call, askedWith === undefined ? input : JSON.parse(askedWith));
 }
 
 function allowedTexts(call: ToolCall): readonly string[] {
   const { allowedWith } = call;
-  return allowedWith === undefined ? askedTexts(call) : textsOf(call, JSON.parse(allowedWith));
+  return allowedWith === undefined
+    ? askedTexts(call)
+    : readShownTexts(call, JSON.parse(allowedWith));
 }
 
-/** What of a call a dialog about it shows, a line at a time. */
-function textsOf({ name }: ToolCall, asked: unknown): readonly string[] {
+/** Returns the lines of a call that its dialog shows. */
+function readShownTexts({ name }: ToolCall, asked: unknown): readonly string[] {
   return [
-    // The dialog of a server's tool names both; others have words of their own.
+    // The dialog names the server and its tool. Built-in tools have words of their own.
     ...(name.startsWith("mcp__") ? name.split("__").slice(1) : []),
     ...(isJsonObject(asked) ? Object.entries(asked) : []).flatMap(([key, value]) =>
-      textsIn(PATHS.includes(key) && typeof value === "string" ? value.split("/").at(-1) : value)
+      readStrings(
+        PATHS.includes(key) && typeof value === "string" ? value.split("/").at(-1) : value,
+      )
     ),
-  ].flatMap((text) => text.split("\n").map(worded)).filter((line) => line !== "");
+  ].flatMap((text) => text.split("\n").map(normalizeText)).filter((line) => line !== "");
 }
 
-function textsIn(value: unknown): readonly string[] {
+function readStrings(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  return typeof value === "object" && value !== null
+    ? Object.values(value).flatMap(readStrings)
+    : [];
 }
 
 /**
- * Without white space, and without the lines that Claude Code draws beside a command, which the command may hold too. The
- * name of a server's tool is drawn in words of its own.
+ * Removes white space and underscores, and the lines that Claude Code draws next to a command. The command may contain such
+ * characters too. The name of a server's tool is shown as words.
  */
-function worded(text: string): string {
+function normalizeText(text: string): string {
   return text.replaceAll(/[\s_\u2500-\u257f]/gu, "").toLowerCase();
 }

@@ -2,14 +2,14 @@ import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion } from "../../../claude/wire/control.ts";
 import type { HookPayload } from "../../control/input.ts";
 
-/** What may become of a question of an MCP server to the user. */
+/** The valid answers. */
 const ACTIONS = ["accept", "decline", "cancel"];
 
-/** The answer where nobody can be asked, as `claude -p` gives it (2.1.330): on the screen it would be a dialog. */
-export const NOBODY_ASKED: HookPayload = answered({ action: "cancel" });
+/** The answer if the caller cannot be asked, as in `claude -p` 2.1.330. On the screen it would be a dialog. */
+export const NOBODY_ASKED: HookPayload = buildElicitationReply({ action: "cancel" });
 
-/** What a caller is asked that an MCP server wants to know of the user. */
-export function elicitation(payload: HookPayload): CallerQuestion {
+/** Builds the question to the caller. */
+export function buildElicitation(payload: HookPayload): CallerQuestion {
   const { mcp_server_name, message, mode, url, elicitation_id, requested_schema } = payload;
   return {
     subtype: "elicitation",
@@ -22,13 +22,13 @@ export function elicitation(payload: HookPayload): CallerQuestion {
   };
 }
 
-/** What the child is told of the caller's answer; one that cannot be understood is none. */
-export function elicited(response: unknown): HookPayload {
+/** Builds the hook's reply from the caller's answer. An invalid answer is a cancellation. */
+export function readElicitationAnswer(response: unknown): HookPayload {
   const { action, content } = isJsonObject(response) ? response : {};
   if (typeof action !== "string" || !ACTIONS.includes(action)) return NOBODY_ASKED;
-  return answered({ action, ...(isJsonObject(content) ? { content } : {}) });
+  return buildElicitationReply({ action, ...(isJsonObject(content) ? { content } : {}) });
 }
 
-function answered(decision: JsonObject): HookPayload {
+function buildElicitationReply(decision: JsonObject): HookPayload {
   return { hookSpecificOutput: { hookEventName: "Elicitation", ...decision } };
 }

@@ -1,7 +1,7 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
 import { answerHook, decisionEffects } from "../answers.ts";
 import type { CallbackHook } from "../caller_options.ts";
-import { type Question, without } from "./question.ts";
+import { type Question, removeQuestion } from "./question.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 import { deadline, type Effect } from "../../control/effect.ts";
 import { confirmationAsked, DEFERRAL } from "../../control/hook_answers.ts";
@@ -10,11 +10,11 @@ import type { SessionState } from "../../control/session_state.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../claude/wire/control.ts";
 
-/** What somebody wants to know of a hook of the caller's. */
+/** A question for one of the caller's hooks. */
 type CallbackQuestion = Extract<Question, { readonly kind: "callback" }>;
 
-/** What the caller is asked about a hook of its own, and what is remembered of that. */
-export function callbackQuestion(
+/** Builds the request to one of the caller's hooks, and the question that stays open until the answer. */
+export function buildCallbackQuestion(
   { options }: SessionState,
   { callback, payload, hookId, at }: {
     readonly callback: CallbackHook;
@@ -33,80 +33,86 @@ export function callbackQuestion(
       subtype: "hook_callback",
       callback_id: id,
       input: payload,
-      // An event that is about no tool has an id of its own.
+      // An event without a tool call gets an id of its own.
       tool_use_id: known.toolUseId ?? `${options.caller?.idPrefix}-${hookId}`,
     },
   };
 }
 
-/** What the hook says for which the caller has been asked. */
-export function callbackAnswer(
+/** Answers the child's hook with the caller's answer. */
+export function answerCallback(
   state: SessionState,
   question: CallbackQuestion,
   given: ControlAnswer,
 ): readonly Effect[] {
-  if ("error" in given || !isSound(given.response, question)) return failed(state, question);
+  if ("error" in given || !isValidAnswer(given.response, question)) {
+    return failCallback(state, question);
+  }
   const { response } = given;
-  const misnamed = misnaming(question, response);
-  if (misnamed !== undefined) return ofAnother(state, { question, misnamed });
+  const misnamed = misnamedEventError(question, response);
+  if (misnamed !== undefined) return rejectMisnamed(state, { question, misnamed });
   return [
-    answerHook(question.hookId, replyOf(question, response)),
+    answerHook(question.hookId, buildReply(question, response)),
     ...(forbids(question, response) ? decisionEffects(question.toolUseId, "forbidden") : []),
   ];
 }
 
-/** What the child's hook says where the caller's has said something. */
-function replyOf(question: CallbackQuestion, response: JsonObject): HookPayload | undefined {
+/** Builds the reply of the child's hook from the answer of the caller's. */
+function buildReply(question: CallbackQuestion, response: JsonObject): HookPayload | undefined {
   if (question.callback.event === "PreCompact") return replyToCompaction(response);
   return defers(question, response) ? DEFERRAL : response;
 }
 
 /**
- * The same ahead of a compaction: what a hook prints then is told to whoever makes the summary, and of a caller's
- * `claude -p` (2.1.330) takes nothing but its message, which is also why nothing is compacted.
+ * Builds the reply to PreCompact. The model that writes the summary gets what such a hook prints, and `claude -p` 2.1.330
+ * uses only the message of a caller's hook, also as the reason for not compacting.
  */
 function replyToCompaction({ decision, systemMessage }: JsonObject): HookPayload | undefined {
-  const said = typeof systemMessage === "string" && systemMessage !== "";
-  if (decision === "block") return said ? { decision, reason: systemMessage } : { decision };
-  return said ? { systemMessage } : undefined;
+  const hasMessage = typeof systemMessage === "string" && systemMessage !== "";
+  if (decision === "block") return hasMessage ? { decision, reason: systemMessage } : { decision };
+  return hasMessage ? { systemMessage } : undefined;
 }
 
-/**
- * What becomes of a hook that has failed: it is told, and what it guards is not done, if it was to be so.
- */
-function failed(
+/** Answers for a hook that has failed: reports it, and blocks the action if the hook was configured so. */
+function failCallback(
   state: SessionState,
   { hookId, callback: { event, id, blocks }, toolUseId }: CallbackQuestion,
 ): readonly Effect[] {
   if (!hasCapability(state.version, "hookFailures")) return [answerHook(hookId)];
   const what =
     `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
-  if (!blocks || UNGUARDING.includes(event)) {
+  if (!blocks || NEVER_BLOCKING.includes(event)) {
     const text = `${event}: ${what} Its answer was treated as empty.`;
     const ofStop = blocks && event === "Stop" ? { ofStop: true as const } : {};
     return [{ type: "remark", text, ...ofStop }, answerHook(hookId)];
   }
   const counts = `onFailure is "block", so this failure counts as a block.`;
-  // Whoever is told why nothing is compacted is told by whom anyway.
+  // Claude Code names the hook itself when it does not compact.
   const by = event === "PreCompact" ? "" : "[callback]: ";
   const reason = `${by}failed; blocking because onFailure is "block"\n${what}`;
   return [
     { type: "remark", text: `${event}: ${what} ${counts}` },
     answerHook(
       hookId,
-      PROMPTING.includes(event) ? promptBlock(event, reason) : { decision: "block", reason },
+      PROMPT_EVENTS.includes(event) ? promptBlock(event, reason) : { decision: "block", reason },
     ),
     ...(event === "PreToolUse" ? decisionEffects(toolUseId, "forbidden") : []),
   ];
 }
 
-/** Events that a hook which fails lets happen in any case; of a permission the caller is asked besides. */
-const UNGUARDING = ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle", "PermissionRequest"];
+/** Events that a failed hook never blocks. */
+const NEVER_BLOCKING = [
+  "Stop",
+  "SubagentStop",
+  "TaskCompleted",
+  "TeammateIdle",
+  "PermissionRequest",
+];
 
-/** Events whose hooks may block a prompt: `claude -p` sends none of which one has not said that it may be (2.1.330). */
-const PROMPTING = ["UserPromptSubmit", "UserPromptExpansion"];
+/** Events whose hooks may block a prompt. `claude -p` sends no prompt without the hook's consent (2.1.330). */
+const PROMPT_EVENTS = ["UserPromptSubmit", "UserPromptExpansion"];
 
-/** The answer that blocks a prompt where no hook has judged it, and which therefore is not repeated. */
+/** The answer that blocks a prompt and does not repeat it. */
 function promptBlock(event: string, reason: string): HookPayload {
   return {
     decision: "block",
@@ -115,77 +121,75 @@ function promptBlock(event: string, reason: string): HookPayload {
   };
 }
 
-/**
- * What ends the run because of a caller's answer: as with `claude -p`, one for a prompt that is an answer of another
- * event's hook.
- */
-export function misnamedPrompt(
+/** Returns the error that ends the run, as in `claude -p`: the answer for a prompt names another event. */
+export function findMisnamedPrompt(
   question: CallbackQuestion,
   given: ControlAnswer,
 ): string | undefined {
   return question.callback.event === "UserPromptSubmit" && "response" in given &&
-      isSound(given.response, question)
-    ? misnaming(question, given.response)
+      isValidAnswer(given.response, question)
+    ? misnamedEventError(question, given.response)
     : undefined;
 }
 
-/** What Claude Code says of an answer that names another event than that of the hook; undefined for the right one. */
-function misnaming(
+/** Returns Claude Code's error for an answer that names another event; undefined if the event is right. */
+function misnamedEventError(
   { callback: { event } }: CallbackQuestion,
   response: JsonObject,
 ): string | undefined {
   const { hookSpecificOutput: output } = response;
   const name = isJsonObject(output) ? output["hookEventName"] : undefined;
   const isOwn = name === event ||
-    (event === SKILL_SHELL && OF_SKILL_SHELL.some((of) => of === name));
+    (event === SKILL_SHELL && SKILL_SHELL_ANSWERS.some((of) => of === name));
   return name === undefined || isOwn
     ? undefined
     : `Hook returned incorrect event name: expected '${event}' but got '${name}'. Full stdout: ` +
       JSON.stringify(response, null, 2);
 }
 
-/** What becomes of a hook whose answer is one of another event's: it says nothing, and a call is not carried out. */
-function ofAnother(
+/** Answers for a hook whose answer names another event: the answer is ignored, and a tool call is denied. */
+function rejectMisnamed(
   state: SessionState,
   { question, misnamed }: { readonly question: CallbackQuestion; readonly misnamed: string },
 ): readonly Effect[] {
   const { hookId, callback: { event }, toolUseId } = question;
   if (event === "PreToolUse") {
-    return [answerHook(hookId, MISNAMED), ...decisionEffects(toolUseId, "late")];
+    return [answerHook(hookId, MISNAMED_DENIAL), ...decisionEffects(toolUseId, "late")];
   }
-  if (event === SKILL_SHELL) return [answerHook(hookId, notRun("the hook couldn't run"))];
-  const isTold = event === "Stop" && hasCapability(state.version, "hookFailures");
+  if (event === SKILL_SHELL) return [answerHook(hookId, blockSkillShell("the hook couldn't run"))];
+  const isReported = event === "Stop" && hasCapability(state.version, "hookFailures");
   return [
-    ...(isTold
+    ...(isReported
       ? [{ type: "remark" as const, text: `Stop hook failed: ${misnamed}`, own: true as const }]
       : []),
     answerHook(hookId),
   ];
 }
 
-/** The events whose hooks have an output of their own, in which the event is named (2.1.330). */
-const NAMED =
+/** Events whose hooks have a `hookSpecificOutput`, which names the event (2.1.330). */
+const EVENTS_WITH_OUTPUT =
   ("PreToolUse UserPromptSubmit UserPromptExpansion SessionStart Setup PreModelSwitch " +
     "PostModelSwitch SubagentStart PostToolUse PostToolUseFailure PostToolBatch Stop SubagentStop " +
     "PermissionDenied Notification PermissionRequest Elicitation ElicitationResult CwdChanged " +
     "FileChanged WorktreeCreate MessageDisplay PreSkillShellCommand").split(" ");
 
-/** The events whose hooks have none; what those say that are not known yet, the child itself judges. */
-const UNNAMED = ("SessionEnd StopFailure PreCompact PostCompact TeammateIdle TaskCreated " +
-  "TaskCompleted ConfigChange WorktreeRemove InstructionsLoaded DirectoryAdded").split(" ");
+/** Events whose hooks have none. For events that are not known yet, the child checks the answer. */
+const EVENTS_WITHOUT_OUTPUT =
+  ("SessionEnd StopFailure PreCompact PostCompact TeammateIdle TaskCreated " +
+    "TaskCompleted ConfigChange WorktreeRemove InstructionsLoaded DirectoryAdded").split(" ");
 
-/** The event of a command that the text of a skill has run, which its hook may forbid (2.1.332). */
+/** The event of a shell command in the text of a skill (2.1.332). */
 const SKILL_SHELL = "PreSkillShellCommand";
-/** The events of which an answer to it may be one, as to `claude -p`. */
-const OF_SKILL_SHELL = ["PreToolUse", "PermissionRequest"];
+/** Events that an answer to it may name, as in `claude -p`. */
+const SKILL_SHELL_ANSWERS = ["PreToolUse", "PermissionRequest"];
 
-/** The answer with which such a command does not run, for a reason that Claude Code has words for. */
-function notRun(reason: "the hook couldn't run" | "the hook didn't answer"): HookPayload {
+/** Builds the answer that blocks such a command. The reasons are Claude Code's. */
+function blockSkillShell(reason: "the hook couldn't run" | "the hook didn't answer"): HookPayload {
   return { decision: "block", reason };
 }
 
-/** Whether Claude Code takes it for the answer of a hook, as far as that has a say in what goes on. */
-function isSound(
+/** Whether Claude Code accepts a value as the answer of a hook. */
+function isValidAnswer(
   response: unknown,
   { callback: { event } }: CallbackQuestion,
 ): response is JsonObject {
@@ -195,8 +199,8 @@ function isSound(
   const { hookEventName: name, permissionDecision: permission } = isJsonObject(output)
     ? output
     : {};
-  const isKnown = NAMED.some((each) => each === name) ||
-    (name === event && !UNNAMED.includes(event));
+  const isKnown = EVENTS_WITH_OUTPUT.some((each) => each === name) ||
+    (name === event && !EVENTS_WITHOUT_OUTPUT.includes(event));
   return isDecision(decision) && isKnown &&
     (permission === undefined ||
       ["allow", "deny", "ask", "defer"].some((each) => each === permission));
@@ -206,14 +210,14 @@ function isDecision(decision: unknown): boolean {
   return decision === undefined || decision === "approve" || decision === "block";
 }
 
-/** Notes of a call that a hook wants somebody to be asked about it: where nobody can be, its words are the denial. */
-export function withHookAsks(
+/** Records that a hook wants the user to be asked about a call. If that is impossible, the hook's reason is the denial. */
+export function recordHookAsks(
   state: SessionState,
   question: CallbackQuestion,
   given: ControlAnswer,
 ): SessionState {
   const { callback: { event }, toolUseId } = question;
-  if (event !== "PreToolUse" || "error" in given || !isSound(given.response, question)) {
+  if (event !== "PreToolUse" || "error" in given || !isValidAnswer(given.response, question)) {
     return state;
   }
   const { hookSpecificOutput: output } = given.response;
@@ -232,7 +236,7 @@ export function withHookAsks(
   return { ...state, printedCalls: calls };
 }
 
-/** Whether a hook's answer forbids a call: one that has been carried out is not undone by what a hook says then. */
+/** Whether a hook's answer forbids a call. Only PreToolUse can; later hooks cannot undo a call. */
 function forbids(
   { callback: { event } }: CallbackQuestion,
   { hookSpecificOutput: output, decision }: JsonObject,
@@ -241,7 +245,7 @@ function forbids(
     (decision === "block" || (isJsonObject(output) && output["permissionDecision"] === "deny"));
 }
 
-/** Whether a hook's answer puts a call off. */
+/** Whether a hook's answer defers a call. */
 function defers(
   { callback: { event } }: CallbackQuestion,
   { hookSpecificOutput: output }: JsonObject,
@@ -250,55 +254,57 @@ function defers(
     output["permissionDecision"] === "defer";
 }
 
-/** What a hook that nobody can be asked about any more says: that a call is not to be carried out. */
-export function unheard(
+/** Answers for a hook of a caller that has gone: a tool call is denied. */
+export function answerWithoutCaller(
   { hookId, callback, toolUseId }: {
     readonly hookId: string;
     readonly callback: CallbackHook;
     readonly toolUseId?: unknown;
   },
 ): readonly Effect[] {
-  if (callback.event === SKILL_SHELL) return [answerHook(hookId, notRun("the hook didn't answer"))];
+  if (callback.event === SKILL_SHELL) {
+    return [answerHook(hookId, blockSkillShell("the hook didn't answer"))];
+  }
   if (callback.event !== "PreToolUse") return [answerHook(hookId)];
   const id = typeof toolUseId === "string" ? toolUseId : undefined;
-  return [answerHook(hookId, GONE), ...decisionEffects(id, "gone")];
+  return [answerHook(hookId, GONE_DENIAL), ...decisionEffects(id, "gone")];
 }
 
-/** Answers the caller's hooks whose time is up. */
+/** Answers the caller's hooks whose time limit has passed. */
 export function onCallbacksDue(step: ControlStep, at: number): void {
   for (const [id, question] of step.state.openQuestions) {
     if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
     const { hookId, callback: { event }, toolUseId } = question;
     const saysSilent = event === "Stop" && !step.state.isCallerSilent;
-    step.update({ openQuestions: without(step.state.openQuestions, id) });
+    step.update({ openQuestions: removeQuestion(step.state.openQuestions, id) });
     if (saysSilent) step.update({ isCallerSilent: true });
     step.emit(
       { type: "withdraw", id },
-      answerHook(hookId, saysSilent ? SILENT : lateAnswer(question)),
+      answerHook(hookId, saysSilent ? SILENT_STOP : lateAnswer(question)),
     );
     if (event === "PreToolUse") step.emit(...decisionEffects(toolUseId, "late"));
   }
-  step.emit(...untilDue(step.state, at));
+  step.emit(...armCallbackDeadline(step.state, at));
 }
 
-/** As `claude -p`: a hook that may forbid something forbids it when it says nothing. */
+/** The reply after the time limit. As in `claude -p`, a hook that can forbid something forbids it. */
 function lateAnswer(
   { callback: { event, timeoutS = 0 } }: CallbackQuestion,
 ): HookPayload | undefined {
-  if (event === SKILL_SHELL) return notRun("the hook didn't answer");
-  if (PROMPTING.includes(event)) {
+  if (event === SKILL_SHELL) return blockSkillShell("the hook didn't answer");
+  if (PROMPT_EVENTS.includes(event)) {
     return promptBlock(event, `${event} hook callback timed out after ${timeoutS * 1000}ms`);
   }
-  return event === "PreToolUse" ? LATE : undefined;
+  return event === "PreToolUse" ? LATE_DENIAL : undefined;
 }
 
-/** What a person is told of a Stop hook that says nothing in time, once until the caller answers one again (2.1.330). */
-const SILENT: HookPayload = {
+/** The message to the user for a Stop hook without an answer; once, until the caller answers a hook again (2.1.330). */
+const SILENT_STOP: HookPayload = {
   systemMessage: "The app driving this session didn't respond, so this turn ended without it.",
 };
 
-/** That a call is not carried out of which a hook has said nothing in time (2.1.330). */
-const LATE: HookPayload = {
+/** Denies a call because its hook did not answer in time (2.1.330). */
+const LATE_DENIAL: HookPayload = {
   hookSpecificOutput: {
     hookEventName: "PreToolUse",
     permissionDecision: "deny",
@@ -308,8 +314,8 @@ const LATE: HookPayload = {
   },
 };
 
-/** The same where it says what a hook of another event would (2.1.330). */
-const MISNAMED: HookPayload = {
+/** Denies a call because the hook's answer names another event (2.1.330). */
+const MISNAMED_DENIAL: HookPayload = {
   hookSpecificOutput: {
     hookEventName: "PreToolUse",
     permissionDecision: "deny",
@@ -318,8 +324,8 @@ const MISNAMED: HookPayload = {
   },
 };
 
-/** The same where it has gone, in the words of `claude -p`. */
-const GONE: HookPayload = {
+/** Denies a call because the caller has gone, in the words of `claude -p`. */
+const GONE_DENIAL: HookPayload = {
   hookSpecificOutput: {
     hookEventName: "PreToolUse",
     permissionDecision: "deny",
@@ -328,8 +334,11 @@ const GONE: HookPayload = {
   },
 };
 
-/** When the next time is up. */
-export function untilDue({ openQuestions }: SessionState, at: number): readonly Effect[] {
+/** Arms the deadline for the next time limit of a hook. */
+export function armCallbackDeadline(
+  { openQuestions }: SessionState,
+  at: number,
+): readonly Effect[] {
   const due = [...openQuestions.values()].flatMap((question) =>
     question.kind === "callback" && question.due !== undefined ? [question.due] : []
   );

@@ -4,11 +4,11 @@ import type { CallDecision } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { ToolCall } from "./question.ts";
 
-/** Tools whose permission is a person's answer, and not a yes or no. */
+/** Tools that ask the user a question, so that the permission is the answer. */
 const INTERACTIVE = ["AskUserQuestion", "ExitPlanMode"];
 
-/** The question to the caller when a tool needs a permission. */
-export function permissionQuestion(
+/** Builds the question to the caller for a tool that needs a permission. */
+export function buildPermissionQuestion(
   payload: HookPayload,
   { call }: { readonly call: ToolCall | undefined },
 ): CallerQuestion {
@@ -16,7 +16,7 @@ export function permissionQuestion(
   const input = payload["tool_input"];
   const { permission_suggestions: suggestions, agent_id: agentId } = payload;
   const { mcp_server: server } = payload;
-  const described = isOfServer(name) ? undefined : descriptionOf(input, payload["cwd"]);
+  const described = isServerTool(name) ? undefined : describeCall(input, payload["cwd"]);
   return {
     subtype: "can_use_tool",
     tool_name: name,
@@ -32,57 +32,57 @@ export function permissionQuestion(
 }
 
 /**
- * What a call is about, in a few words: the model's own, the file, as it is called in the working directory, or how the
- * command, the address or the search begins.
+ * Describes a call: the model's own description, the file (relative to the working directory), or the beginning of the
+ * command, the URL or the query.
  */
-function descriptionOf(input: unknown, cwd: unknown): string | undefined {
+function describeCall(input: unknown, cwd: unknown): string | undefined {
   if (!isJsonObject(input)) return undefined;
   const { description, notebook_path, file_path, command, url, query } = input;
   const path = notebook_path ?? file_path;
   if (typeof description === "string" && description !== "") return description;
-  if (typeof path !== "string") return beginningOf(command ?? url ?? query);
+  if (typeof path !== "string") return truncateText(command ?? url ?? query);
   return path.startsWith(`${asText(cwd)}/`) ? path.slice(`${asText(cwd)}/`.length) : path;
 }
 
-/** The beginning of a text, as long as `claude -p` gives it. */
-function beginningOf(text: unknown): string | undefined {
+/** Cuts a text as `claude -p` does. */
+function truncateText(text: unknown): string | undefined {
   if (typeof text !== "string") return undefined;
   const letters = [...text];
   return letters.length > 50 ? `${letters.slice(0, 49).join("")}…` : text;
 }
 
-/** A tool as a person knows it: of one of an MCP server what stands behind the last two underscores, in words. */
+/** A tool's name for a person: for a tool of an MCP server the part after the last two underscores, in words. */
 function displayName(name: string): string {
-  if (!isOfServer(name)) return name;
+  if (!isServerTool(name)) return name;
   const [words = ""] = name.split("__").slice(-1);
   return words.replaceAll("_", " ").replaceAll(/\b[a-z]/gu, (letter) => letter.toUpperCase());
 }
 
-function isOfServer(name: string): boolean {
+function isServerTool(name: string): boolean {
   return name.startsWith("mcp__");
 }
 
-/** What a caller has decided. */
+/** The caller's decision on a permission. */
 export interface Decision {
   readonly reply: HookPayload;
   readonly outcome: Exclude<CallDecision, "withdrawn">;
-  /** Whether the turn is to end with it. */
+  /** Whether it ends the turn. */
   readonly interrupt: boolean;
-  /** The input that is allowed, if it is another one than was asked about. */
+  /** The input that is allowed, if the caller has changed it. */
   readonly otherInput?: JsonObject;
-  /** The permission mode in which the session is then; absent where it stays as it is. */
+  /** The new permission mode; absent if it does not change. */
   readonly mode?: string;
 }
 
 /**
- * What the hook says to Claude Code, given a caller's answer.
+ * Reads the caller's answer and builds the hook's reply.
  *
- * A yes always names the input: 2.1.330 leaves the dialog of ExitPlanMode on the screen otherwise.
+ * An approval always names the input. Without it, 2.1.330 leaves the dialog of ExitPlanMode on the screen.
  *
  * @param options.tool the tool's name
- * @param options.input what it was to be called with
+ * @param options.input the input of the call
  */
-export function decisionOf(
+export function readDecision(
   answer: unknown,
   { tool, input }: { readonly tool: unknown; readonly input: unknown },
 ): Decision {
@@ -124,7 +124,7 @@ export function decisionOf(
 }
 
 /** A reply that allows a call and changes the permission mode of the session. */
-export function withMode(reply: HookPayload, mode: string): HookPayload {
+export function addMode(reply: HookPayload, mode: string): HookPayload {
   const output = reply["hookSpecificOutput"];
   const decision = isJsonObject(output) ? output["decision"] : undefined;
   if (!isJsonObject(decision)) return reply;
@@ -142,7 +142,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The refusal of a call because the answer of whoever was asked is none. */
+/** Denies a call because the answer is invalid. */
 export function invalidResult(asked: string): Decision {
   return failedDecision(
     `The ${asked} returned an invalid permission result. Expected ` +
@@ -151,18 +151,18 @@ export function invalidResult(asked: string): Decision {
   );
 }
 
-/** The refusal of what could not be asked of a caller, as `claude -p` words it. */
+/** Denies a call because the caller could not be asked, in the words of `claude -p`. */
 export function failedRequest(why: string): Decision {
   return failedDecision(`Tool permission request failed: ${why}`);
 }
 
-/** The refusal of a call because the tool that was asked for its permission has failed: then nobody has decided. */
+/** Denies a call because the prompt tool has failed. */
 export function toolFailure(tool: unknown, why: string): Decision {
   const message = `<tool_use_error>Error calling tool (${asText(tool)}): ${why}</tool_use_error>`;
   return { ...failedDecision(message), outcome: "late" };
 }
 
-/** The refusal of a call on which nobody could decide. */
+/** Denies a call without a decision. */
 function failedDecision(message: string): Decision {
   return {
     outcome: "failed",

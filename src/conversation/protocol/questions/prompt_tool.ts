@@ -3,14 +3,14 @@ import type { Effect } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import type { ControlAnswer } from "../../../claude/wire/control.ts";
-import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
+import { type Decision, invalidResult, readDecision, toolFailure } from "./permission.ts";
 import type { PromptTool } from "../caller_options.ts";
 import type { Question, ToolCall } from "./question.ts";
 
 type Permission = Extract<Question, { readonly kind: "permission" }>;
 
-/** Notes which tools the server of the prompt tool has, as it told the child. */
-export function notePromptTools(state: SessionState, { result }: JsonObject): SessionState {
+/** Records the tools that the prompt tool's server has listed to the child. */
+export function recordPromptTools(state: SessionState, { result }: JsonObject): SessionState {
   const tools = isJsonObject(result) ? result["tools"] : undefined;
   if (!Array.isArray(tools)) return state;
   const names = tools.filter(isJsonObject).map(({ name }) => asText(name));
@@ -22,8 +22,8 @@ export function isAskedElsewhere({ options: { caller } }: Pick<SessionState, "op
   return caller?.promptTool !== undefined && caller.promptTool.ownServer === undefined;
 }
 
-/** The tools that the server of the prompt tool has, as far as it has told. */
-export function toolsBesidePrompt(
+/** The tools that the prompt tool's server has listed, without the prompt tool. */
+export function listOtherTools(
   { promptTools, callerServers }: SessionState,
   { ownServer }: PromptTool,
 ): readonly string[] {
@@ -33,7 +33,7 @@ export function toolsBesidePrompt(
 }
 
 /** The call of the tool that decides on a permission, which its server or the caller is asked for; absent without the tool. */
-export function promptCall(
+export function buildPromptCall(
   state: SessionState,
   { promptTool, id, payload, call }: {
     readonly promptTool: PromptTool;
@@ -43,7 +43,7 @@ export function promptCall(
   },
 ): Effect | undefined {
   const { server, ownServer, tool } = promptTool;
-  if (!toolsBesidePrompt(state, promptTool).includes(tool)) return undefined;
+  if (!listOtherTools(state, promptTool).includes(tool)) return undefined;
   const { tool_name, tool_input: input } = payload;
   const callId = call?.id ?? "";
   const message = {
@@ -63,21 +63,21 @@ export function promptCall(
   return server === undefined ? undefined : { type: "mcp-message", server, message };
 }
 
-/** What the caller says for the tool of its own server that decides. */
-export function ownPromptDecision(
+/** Reads the decision from the caller's answer, if the prompt tool belongs to the caller's own server. */
+export function readOwnPromptDecision(
   given: ControlAnswer,
   question: Permission,
 ): Decision {
   const { mcp_response: answer } = "response" in given && isJsonObject(given.response)
     ? given.response
     : {};
-  if (isJsonObject(answer)) return promptDecision(answer, question);
+  if (isJsonObject(answer)) return readPromptDecision(answer, question);
   const why = "error" in given ? given.error : "Its answer is no message of JSON-RPC";
   return toolFailure(question.tool, why);
 }
 
-/** What the tool's answer means: its text is a decision as a caller's would be. */
-export function promptDecision(
+/** Reads the decision from the tool's answer, whose text has the form of a caller's decision. */
+export function readPromptDecision(
   { result, error }: JsonObject,
   question: Permission,
 ): Decision {
@@ -86,7 +86,7 @@ export function promptDecision(
   const [first] = isJsonObject(result) && Array.isArray(result["content"]) ? result["content"] : [];
   const text = isJsonObject(first) && typeof first["text"] === "string" ? first["text"] : "";
   if (isJsonObject(result) && result["isError"] === true) return toolFailure(tool, text);
-  const decision = decisionOf(parsed(text), question);
+  const decision = readDecision(parsed(text), question);
   return decision.outcome === "failed" ? invalidResult("permission prompt tool") : decision;
 }
 

@@ -8,21 +8,21 @@ export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
-  /** The subagent that has made it; absent for the session itself. */
+  /** The subagent that made it; absent for the session itself. */
   readonly agentId?: string;
-  /** The input with which its permission has been asked for, as JSON: nobody is asked about a call twice. */
+  /** The input for which permission was asked, as JSON. The caller is asked once for each call. */
   readonly askedWith?: string;
-  /** Whether the caller has allowed it, with that input if with no other one. */
+  /** Whether the caller has allowed it. */
   readonly allowed?: true;
   /** The other input with which the caller has allowed it, as JSON. */
   readonly allowedWith?: string;
-  /** The words with which a hook of the caller's has wanted somebody to be asked about it. */
+  /** The reason of a hook of the caller that wants the user to be asked. */
   readonly hookAsks?: string;
-  /** Whether its result has been told. */
+  /** Whether its result was printed. */
   readonly returned?: true;
 }
 
-/** What somebody has asked the caller, and the hook that waits for the answer. */
+/** An open question to the caller. */
 export type Question =
   | {
     readonly kind: "permission";
@@ -35,40 +35,40 @@ export type Question =
     readonly kind: "callback";
     readonly hookId: string;
     readonly callback: CallbackHook;
-    /** The call that it is about. */
+    /** The call of the event. */
     readonly toolUseId?: string;
-    /** When its time is up; absent where Claude Code alone bounds it. */
+    /** The time limit; absent if Claude Code has its own. */
     readonly due?: number;
   }
-  /** What an MCP server wants to know of the user. */
+  /** A question of an MCP server to the user. */
   | { readonly kind: "elicitation"; readonly hookId: string }
   | {
     readonly kind: "server";
     readonly server: string;
-    /** The id of the request in JSON-RPC; absent where the server is only told something. */
+    /** The id of the JSON-RPC request; absent for a notification. */
     readonly rpcId?: unknown;
-    /** What is asked, such as `tools/list`. */
+    /** The method, such as `tools/list`. */
     readonly method?: unknown;
   };
 
-/** A hook that waits for the caller, who is not asked before what it is about has been told. */
+/** A hook whose question is deferred until its subject is printed. */
 export interface WaitingHook {
   readonly hookId: string;
   readonly payload: HookPayload;
-  /** The caller's hook that it stands for; absent where a permission is asked for, or something of the user. */
+  /** The caller's hook; absent for a permission and for a question to the user. */
   readonly callback?: CallbackHook;
-  /** Whether an MCP server asks the user something. */
+  /** Whether an MCP server asks the user. */
   readonly elicits?: true;
 }
 
-/** A call of a tool of an MCP server of the caller's, which is not made before it has been told. */
+/** A message to an MCP server of the caller, deferred until its tool call is printed. */
 export interface WaitingMessage {
   readonly server: string;
   readonly message: JsonObject;
 }
 
-/** A line of calls, or any that a subagent has said or been told, whose frames have not been printed yet. */
-export interface UntoldLine {
+/** A line with tool calls or results, or any line of a subagent, whose frames are not printed yet. */
+export interface UnprintedLine {
   readonly entry: Extract<Entry, { readonly type: "assistant" | "user" }>;
   readonly agentId?: string;
 }
@@ -77,11 +77,11 @@ export interface UntoldLine {
 interface ReportedServer {
   readonly serverInfo?: unknown;
   readonly tools?: readonly JsonObject[];
-  /** Whether the server has failed to report anything, or has not done so in time. */
+  /** Whether the server has reported nothing in time. */
   readonly failed?: true;
 }
 
-/** Questions to the caller, and what they may be about. */
+/** The state of the questions to the caller. */
 export interface QuestionState {
   /** How many questions were asked. */
   readonly questionCount: number;
@@ -91,13 +91,13 @@ export interface QuestionState {
   readonly waitingQuestions: readonly (WaitingHook | WaitingMessage)[];
   /** Hooks whose question was withdrawn while Escape ends the turn. None has an answer yet. */
   readonly withdrawnHooks: readonly string[];
-  readonly unprintedLines: readonly UntoldLine[];
+  readonly unprintedLines: readonly UnprintedLine[];
   /**
    * Calls whose frames are printed, the oldest first. A call that has returned is kept until the same agent makes others, or
    * is over.
    */
   readonly printedCalls: readonly ToolCall[];
-  /** The permission mode that an answer of the caller's has given the child. */
+  /** The child's permission mode after an answer of the caller. */
   readonly appliedMode?: string;
   /** Ids of the subagents that have begun and whose last printed line, if there is one, has no text. */
   readonly silentAgents: ReadonlySet<string>;
@@ -122,7 +122,7 @@ export const NO_QUESTIONS: QuestionState = {
 };
 
 /** Returns questions with later times, because this program was stopped for so many milliseconds. */
-export function dueLater(
+export function postponeQuestions(
   asked: QuestionState["openQuestions"],
   ms: number,
 ): QuestionState["openQuestions"] {
@@ -136,7 +136,7 @@ export function dueLater(
 }
 
 /** Returns questions without one of them. */
-export function without(
+export function removeQuestion(
   asked: QuestionState["openQuestions"],
   id: string,
 ): QuestionState["openQuestions"] {

@@ -1,16 +1,16 @@
 import { answerHook, decisionEffects } from "../answers.ts";
-import { SERVER_GONE, serverError, serverQuestion } from "./bridging.ts";
-import { decide, unanswerable } from "./deciding.ts";
+import { buildServerQuestion, reportServerError, SERVER_GONE } from "./caller_servers.ts";
+import { decide, unanswerableDecision } from "./decide_permission.ts";
 import { NOBODY_ASKED } from "./elicitation.ts";
-import { unheard } from "./hook_callbacks.ts";
+import { answerWithoutCaller } from "./hook_callbacks.ts";
 import { isAskedElsewhere } from "./prompt_tool.ts";
 import type { Question } from "./question.ts";
-import { isHook, type Waiting } from "./told_calls.ts";
+import { isHook, type Waiting } from "./printed_calls.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 
 /** Answers all questions in the place of the caller, who has gone. */
 export function onCallerGone(step: ControlStep): void {
-  // A prompt tool answers all the same, unless it is one of the caller's.
+  // A prompt tool still answers, unless it belongs to the caller.
   if (isAskedElsewhere(step.state)) return;
   const { openQuestions, waitingQuestions } = step.state;
   step.update({ openQuestions: new Map(), waitingQuestions: [] });
@@ -21,26 +21,26 @@ export function onCallerGone(step: ControlStep): void {
 function answerInPlace(step: ControlStep, question: Question): void {
   switch (question.kind) {
     case "permission":
-      return decide(step, { question, decision: unanswerable() });
+      return decide(step, { question, decision: unanswerableDecision() });
     case "callback":
-      return step.emit(...unheard(question));
+      return step.emit(...answerWithoutCaller(question));
     case "elicitation":
       return step.emit(answerHook(question.hookId, NOBODY_ASKED));
     case "server":
-      return step.emit(...serverError(question, SERVER_GONE));
+      return step.emit(...reportServerError(question, SERVER_GONE));
   }
 }
 
 function answerWaiting(step: ControlStep, waiting: Waiting): void {
   if (!isHook(waiting)) {
-    step.emit(...serverError(serverQuestion(waiting), SERVER_GONE));
+    step.emit(...reportServerError(buildServerQuestion(waiting), SERVER_GONE));
     return;
   }
   const { hookId, callback, payload, elicits } = waiting;
   if (callback !== undefined) {
-    step.emit(...unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
+    step.emit(...answerWithoutCaller({ hookId, callback, toolUseId: payload["tool_use_id"] }));
   } else {
-    step.emit(answerHook(hookId, elicits ? NOBODY_ASKED : unanswerable().reply));
+    step.emit(answerHook(hookId, elicits ? NOBODY_ASKED : unanswerableDecision().reply));
   }
 }
 
@@ -60,7 +60,7 @@ export function withdraw(
   const kept = new Map<string, Question>();
   const withdrawn = [...withdrawnHooks];
   for (const [id, question] of openQuestions) {
-    // The child itself tells a server of the caller which request it gives up.
+    // The child itself cancels its request to a server of the caller.
     if (question.kind === "server" || isKept(question)) {
       kept.set(id, question);
       continue;
@@ -78,7 +78,10 @@ export function withdraw(
     if (isHook(waiting)) withdrawn.push(waiting.hookId);
     else {
       step.emit(
-        ...serverError(serverQuestion(waiting), "The turn was over before the caller was asked"),
+        ...reportServerError(
+          buildServerQuestion(waiting),
+          "The turn was over before the caller was asked",
+        ),
       );
     }
   }

@@ -44,8 +44,8 @@ export const RELOAD_PLUGINS = "reload_plugins";
 const USAGE = "get_usage";
 
 /**
- * Requests that the headless helper answers, as `claude -p` would: they ask for what Claude Code knows of itself, its
- * settings, its MCP servers and this session, and no screen shows all of it.
+ * Requests that the headless helper answers, as `claude -p` would. They ask about Claude Code, its settings, its MCP servers
+ * and this session, and the screen of the child does not show all of that.
  */
 export const ASKED_OF_HELPER: readonly string[] = [
   "export_conversation",
@@ -242,7 +242,7 @@ export function initializeResponse(
   });
 }
 
-/** Answers all requests of the caller's, because the child is gone, unless another child takes them over. */
+/** Answers all open requests of the caller, because the child is gone, unless another child takes them over. */
 export function answerAfterExit(step: ControlStep): void {
   if (step.state.ending?.kind === "renewed") return;
   const requests = unansweredRequests(step.state);

@@ -18,13 +18,13 @@ import {
   type TaskRow,
 } from "../../terminal/screen.ts";
 import { refuse, respond } from "../answers.ts";
-import { isAsking } from "../questions/deciding.ts";
+import { isAsking } from "../questions/decide_permission.ts";
 import { askHelper } from "./ask_helper.ts";
 
 /** The request that reads the end of the output of a shell in the background. */
 export const TASK_OUTPUT = "get_task_output";
 
-/** The form of a shell's id. It also tells the ids of shells that have ended. */
+/** The form of a shell's id. */
 const SHELL_ID = /^b[\da-z]{8}$/u;
 
 /** Ctrl+B, the key that puts all calls at work into the background that can go there. */
@@ -53,7 +53,7 @@ const ENTER = "\r";
 const ESCAPE = "\x1b";
 const STOP = "x";
 
-/** The tools whose calls may go on in the background. */
+/** Tools whose calls can continue in the background. */
 const BACKGROUND_TOOLS = ["Agent", "Bash", "Task"];
 
 /** Puts calls of tools into the background: all of them, or the one that is named, if no other is at work. */
@@ -228,7 +228,7 @@ export function onTaskListScreen(step: ControlStep, screen: Screen): void {
     else finishStop(step, { ...stop, failure });
     return;
   }
-  // A key would decide what the caller is asked.
+  // A key would answer the dialog about which the caller is being asked.
   if (isAsking(step.state)) return lookLater(step, stop);
   switch (stop.stage) {
     case "closing":

@@ -35,12 +35,12 @@ export function hasBegun({ phase, turns }: Pick<SessionState, "phase" | "turns">
   return turns > 0 || phase === "working" || phase === "settling";
 }
 
-/** Changes what the child of the next message is started with. Even an empty change takes a new child. */
+/** Changes the start of the next message's child. Even an empty change needs a new child. */
 export function changeNextChild(step: ControlStep, changes: ChildChanges): void {
   step.update({ changes: mergeChanges(step.state.changes, changes) });
 }
 
-/** Adds changes to those that were made before. Settings and switched servers add up; any other field is replaced. */
+/** Merges changes. Settings and switched servers are merged by key; other fields are replaced. */
 export function mergeChanges(
   before: ChildChanges | undefined,
   changes: ChildChanges,
@@ -132,7 +132,7 @@ function isNone(model: unknown): model is null | undefined {
   return model === undefined || model === null;
 }
 
-/** Sets the limit of thinking and how thinking is printed. What the request does not name stays as it is. */
+/** Sets the limit of thinking and how thinking is printed. Fields that the request omits do not change. */
 export function onSetThinking(step: ControlStep, request: ControlRequest): void {
   const { max_thinking_tokens: tokens, thinking_display: display } = request.body;
   // Claude Code accepts negative numbers, too (2.1.332).
@@ -238,7 +238,7 @@ function flagSettingsError(
     : undefined;
 }
 
-/** The keys whose values Claude Code rejects. A key with the value null is taken away, and so not checked. */
+/** The keys whose values Claude Code rejects. Null removes a key, so it is not checked. */
 function invalidKeys(settings: JsonObject, version: string): readonly string[] {
   const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
   return [...new Set(settingsFaults(set, version).map(({ path }) => path.split(".", 1)[0] ?? ""))];

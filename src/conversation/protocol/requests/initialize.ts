@@ -7,8 +7,8 @@ import { refuse } from "../answers.ts";
 import { askHelper, initializeResponse } from "./ask_helper.ts";
 
 /**
- * Answers an `initialize` request. What the first one asks for has become a part of the child's start. A later one that
- * asks for something else is refused, because that would silently have no effect.
+ * Answers an `initialize` request. The first one is already part of the child's start. A later one with other fields is
+ * refused, because they would have no effect.
  */
 export function onInitialize(step: ControlStep, request: ControlRequest): void {
   const { initialized } = step.state.options.caller ?? {};
@@ -31,11 +31,11 @@ export function onInitialize(step: ControlStep, request: ControlRequest): void {
 /** Fields that have no effect in `claude -p` either, unless the initialization comes first. */
 const WITHOUT_EFFECT_LATER = [
   ...["systemPrompt", "appendSystemPrompt", "agents", "promptSuggestions", "jsonSchema"],
-  // The answer says whether these are there.
+  // The answer reports whether these exist.
   ...["plugins", "mcpServers"],
 ];
 
-/** What is wrong with an initialization that is not the first; undefined if nothing is. */
+/** Returns the error for fields of a later `initialize`; undefined if it is valid. */
 function lateFieldsError(state: SessionState, request: ControlRequest): string | undefined {
   const late = Object.keys(request.body).filter((name) =>
     !isEmpty(request.body[name]) && !WITHOUT_EFFECT_LATER.includes(name) &&

@@ -31,7 +31,7 @@ export function changesServers({ subtype }: Pick<ControlRequest, "subtype">): bo
 /** The request that reads a resource of an MCP server. */
 export const MCP_RESOURCE = "mcp_read_resource";
 
-/** What is wrong with a request about MCP servers; undefined if nothing is. */
+/** Returns the error of a request about MCP servers; undefined if it is valid. */
 export function serversError(
   state: SessionState,
   { subtype, body }: ControlRequest,
@@ -50,7 +50,7 @@ export function serversError(
 /**
  * Returns the result of a request about MCP servers.
  *
- * @param options.helperAnswer what the helper reports, which does not know the caller's own servers
+ * @param options.helperAnswer the helper's report. The helper does not know the caller's own servers
  */
 export function answerOnServers(
   state: SessionState,
@@ -94,8 +94,7 @@ export function reachableServers({ servers }: JsonObject): JsonObject {
 /**
  * Returns the result of `mcp_set_servers`: from the next message on, its servers replace those that were set before.
  *
- * @param helperAnswer what the helper reports after it has tried to reach the servers; those that it has not added are left
- *   out
+ * @param helperAnswer the helper's report after it has tried to reach the servers. Servers that it has not added are omitted
  */
 export function setServers(
   state: SessionState,
@@ -125,7 +124,7 @@ export function setServers(
   };
 }
 
-/** Lists all servers as `mcp_status` does, with what the caller has changed since the child was started. */
+/** Lists all servers as `mcp_status` does, with the caller's changes since the child's start. */
 export function serversOf(
   state: SessionState,
   { mcpServers }: JsonObject,

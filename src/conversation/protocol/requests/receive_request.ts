@@ -28,7 +28,7 @@ import {
 import { onInitialize } from "./initialize.ts";
 import { fixedAnswer, refuseUnsupported } from "./unsupported.ts";
 
-/** Receives a control request of the caller's. Each request is answered, whatever becomes of the turn. */
+/** Receives a control request of the caller. Each request is answered, however the turn ends. */
 export function receiveRequest(step: ControlStep, request: ControlRequest): void {
   switch (request.subtype) {
     case "initialize":
@@ -73,7 +73,7 @@ function askUnless(step: ControlStep, request: ControlRequest, refusal: Effect |
   else step.emit(refusal);
 }
 
-/** Passes a message of one of the caller's MCP servers on to the child. A message without a server has no effect. */
+/** Passes a message of one of the caller's MCP servers on to the child. Ignores a message without a server. */
 function onMcpMessage(step: ControlStep, request: ControlRequest): void {
   const { server_name: server, message } = request.body;
   if (typeof server === "string" && isJsonObject(message)) {

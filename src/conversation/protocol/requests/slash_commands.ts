@@ -97,7 +97,7 @@ function refused(message: SettledMessage, reason: string, suggestion: string): S
   return { ...message, settled: { kind: "refused", message: text, suggestion } };
 }
 
-/** What the helper's answer says of the command, and of the session after it. */
+/** Reads the command's outcome and the session after it from the helper's answer. */
 function carriedOut({ notes }: AskedCommand, response: JsonObject): CarriedOut {
   const { name, words, fields, begun, title, commands } = response;
   return {

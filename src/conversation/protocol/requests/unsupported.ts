@@ -78,9 +78,9 @@ const ANTHROPIC_ONLY: Readonly<Record<string, JsonObject | string>> = {
   upload_device_hook_template: "hook_forwarding_disabled: not_managed_cloud_worker",
 };
 
-/** Requests that change nothing, each with a function that returns what is wrong with such a request. */
+/** Requests that have no effect, each with a function that returns the error of an invalid one. */
 const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | undefined>> = {
-  // Frames are printed whether or not somebody subscribes.
+  // Frames are always printed.
   set_has_subscribers: ({ has_subscribers: has }) =>
     has === null || typeof has === "boolean"
       ? undefined

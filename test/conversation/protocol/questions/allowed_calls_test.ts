@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { allowedOnScreen } from "../../../../src/conversation/protocol/questions/allowed_calls.ts";
+import { findAllowedOnScreen } from "../../../../src/conversation/protocol/questions/allowed_calls.ts";
 import type { ToolCall } from "../../../../src/conversation/protocol/questions/question.ts";
 import type { SessionState } from "../../../../src/conversation/control/session_state.ts";
 import type { Screen } from "../../../../src/conversation/terminal/screen.ts";
@@ -28,7 +28,7 @@ function screenOf(...lines: readonly string[]): Screen {
 }
 
 function pick(screen: Screen, ...calls: readonly ToolCall[]): string | undefined {
-  return allowedOnScreen({ printedCalls: calls } as unknown as SessionState, screen)?.id;
+  return findAllowedOnScreen({ printedCalls: calls } as unknown as SessionState, screen)?.id;
 }
 
 for (const [name, call] of Object.entries(CALLS)) {

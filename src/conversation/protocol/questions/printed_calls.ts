@@ -6,47 +6,47 @@ import type { SessionState } from "../../control/session_state.ts";
 import { currentPrompt } from "../../control/taken_prompts.ts";
 import { isTextAnswer } from "../../../claude/transcript/special_entries.ts";
 import { toolPrefix } from "../../../claude/transcript/structured_output_tool.ts";
-import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";
+import type { ToolCall, UnprintedLine, WaitingHook, WaitingMessage } from "./question.ts";
 
-/** What waits for the caller to have been told what it is about. */
+/** A deferred question, whose subject is not printed yet. */
 export type Waiting = WaitingHook | WaitingMessage;
 
-/** Whether it is a hook that waits. */
+/** Whether it is a hook, not a message to an MCP server. */
 export function isHook(waiting: Waiting): waiting is WaitingHook {
   return "hookId" in waiting;
 }
 
-/** Keeps a line of a transcript that is of calls until its frames have been printed. */
-export function withUntold(
+/** Keeps a line with tool calls or results until its frames are printed. */
+export function deferLine(
   state: SessionState,
   entry: Entry,
   { agentId }: { readonly agentId?: string } = {},
 ): SessionState {
   if (state.options.caller === undefined) return state;
-  if (!isSaid(entry) || (agentId === undefined && !isOfCalls(entry))) return state;
+  if (!isAgentMessage(entry) || (agentId === undefined && !hasCallBlocks(entry))) return state;
   const line = { entry, ...(agentId === undefined ? {} : { agentId }) };
   return { ...state, unprintedLines: [...state.unprintedLines, line] };
 }
 
-/** Whether a line makes calls or holds results of some: most do neither. */
-function isOfCalls(entry: UntoldLine["entry"]): boolean {
+/** Whether a line has tool calls or results. */
+function hasCallBlocks(entry: UnprintedLine["entry"]): boolean {
   const { content } = entry.message;
   return typeof content !== "string" &&
     content.some(({ type, tool_use_id: id }) => type === "tool_use" || id !== undefined);
 }
 
-/** Whether a line is what an agent says, or is told. */
-function isSaid(entry: Entry): entry is UntoldLine["entry"] {
+/** Whether a line is a message from or to an agent. */
+function isAgentMessage(entry: Entry): entry is UnprintedLine["entry"] {
   return entry.type === "assistant" || entry.type === "user";
 }
 
-/** Notes the calls that have been told, and those whose results have been. */
-export function withTold(before: SessionState): SessionState {
+/** Records the calls and results of the kept lines as printed. */
+export function recordPrintedLines(before: SessionState): SessionState {
   if (before.unprintedLines.length === 0) return before;
-  return before.unprintedLines.reduce(withCalls, { ...before, unprintedLines: [] });
+  return before.unprintedLines.reduce(recordCalls, { ...before, unprintedLines: [] });
 }
 
-function withCalls(before: SessionState, { entry, agentId }: UntoldLine): SessionState {
+function recordCalls(before: SessionState, { entry, agentId }: UnprintedLine): SessionState {
   const state = agentId === undefined ? before : {
     ...before,
     silentAgents: silentAfter(before.silentAgents, { agentId, isSilent: !isTextAnswer(entry) }),
@@ -70,7 +70,7 @@ function withCalls(before: SessionState, { entry, agentId }: UntoldLine): Sessio
   if (typeof entry.message.content === "string") return state;
   const returned = new Set(entry.message.content.map(({ tool_use_id: id }) => id));
   if (!state.printedCalls.some(({ id }) => returned.has(id))) return state;
-  const over = subagentIn(entry.toolUseResult);
+  const over = readEndedSubagent(entry.toolUseResult);
   const calls = state.printedCalls.filter((call) => over === undefined || call.agentId !== over);
   return {
     ...state,
@@ -94,27 +94,28 @@ function isPast(call: ToolCall, agentId: string | undefined): boolean {
 }
 
 /**
- * Whether the frames of what a question is about have been printed: the call of a tool, the results of several, or the
- * answer that is the last. `claude -p` asks after them too (2.1.330); of subagents it asks its hooks first.
+ * Whether the frames of a question's subject are printed: a tool call, the results of several, or the last answer.
+ * `claude -p` prints them before it asks too (2.1.330).
  */
-export function isTold(state: SessionState, waiting: Waiting): boolean {
-  if (!isHook(waiting)) return isCallTold(state, calledBy(waiting.message));
+export function isSubjectPrinted(state: SessionState, waiting: Waiting): boolean {
+  if (!isHook(waiting)) return isCallPrinted(state, readCallId(waiting.message));
   const { payload, callback, elicits } = waiting;
-  if (elicits) return isAtWork(state, payload["mcp_server_name"]);
-  if (callback === undefined) return callOf(state, payload) !== undefined;
+  if (elicits) return hasOpenServerCall(state, payload["mcp_server_name"]);
+  if (callback === undefined) return findPermissionCall(state, payload) !== undefined;
   const { tool_use_id: id, last_assistant_message: message } = payload;
   switch (callback.event) {
     case "PreToolUse":
     case "PostToolUseFailure":
-      return isCallTold(state, id);
+      return isCallPrinted(state, id);
     case "PostToolUse":
-      return isCallTold(state, id) && hasSpoken(state, subagentIn(payload["tool_response"]));
+      return isCallPrinted(state, id) &&
+        isLastTextPrinted(state, readEndedSubagent(payload["tool_response"]));
     case "SubagentStart":
-      return isStartable(state);
+      return isStartPrinted(state);
     case "SubagentStop":
-      return hasSpoken(state, payload["agent_id"]);
+      return isLastTextPrinted(state, payload["agent_id"]);
     case "PermissionRequest":
-      return isPermissionTold(state, payload);
+      return isPermissionCallPrinted(state, payload);
     case "PostToolBatch":
       return areReturned(state, payload["tool_calls"]);
     case "Stop":
@@ -125,49 +126,49 @@ export function isTold(state: SessionState, waiting: Waiting): boolean {
   }
 }
 
-/** Whether a call of a tool of an MCP server has been told that has not returned. */
-function isAtWork({ printedCalls }: SessionState, server: unknown): boolean {
+/** Whether a call of an MCP server's tool is printed and has not returned. */
+function hasOpenServerCall({ printedCalls }: SessionState, server: unknown): boolean {
   return printedCalls.some(({ name, returned }) =>
     !returned && name.startsWith(toolPrefix(asText(server)))
   );
 }
 
-/** The id of the call that a message to an MCP server makes, if it makes one of the model's. */
-function calledBy({ method, params }: JsonObject): unknown {
+/** Reads the id of the model's tool call from a message to an MCP server. */
+function readCallId({ method, params }: JsonObject): unknown {
   const meta = isJsonObject(params) ? params["_meta"] : undefined;
   return method === "tools/call" && isJsonObject(meta) ? meta["claudecode/toolUseId"] : undefined;
 }
 
-/** Whether a call has been told; what has no id can be waited for by nobody. */
-function isCallTold({ printedCalls }: SessionState, id: unknown): boolean {
+/** Whether a call is printed. True without an id, because it could not be recognised. */
+function isCallPrinted({ printedCalls }: SessionState, id: unknown): boolean {
   return typeof id !== "string" || printedCalls.some((call) => call.id === id);
 }
 
-/** The subagent that has answered a call for good. */
-function subagentIn(response: unknown): unknown {
+/** Reads the id of the subagent that ended with a call's result. */
+function readEndedSubagent(response: unknown): unknown {
   const { agentId, status } = isJsonObject(response) ? response : {};
   return status === "completed" ? agentId : undefined;
 }
 
-/** Whether the last words of a subagent have been told, if its transcript is known to have any: they end what it does. */
-function hasSpoken({ silentAgents }: SessionState, agentId: unknown): boolean {
+/** Whether the last text of a subagent is printed. */
+function isLastTextPrinted({ silentAgents }: SessionState, agentId: unknown): boolean {
   return typeof agentId !== "string" || !silentAgents.has(agentId);
 }
 
-/** Calls that start a subagent, or wake one. */
-const STARTING = ["Agent", "Task", "Skill", "SendMessage"];
+/** Tools that start a subagent or wake one. */
+const STARTING_TOOLS = ["Agent", "Task", "Skill", "SendMessage"];
 
 /**
- * Whether a call that starts a subagent has been told, which may have returned before that begins in the background; a
- * skill that was typed starts one without.
+ * Whether a call that can start a subagent is printed. It may have returned already, if the subagent runs in the background.
+ * A typed skill starts one without a call.
  */
-function isStartable(state: SessionState): boolean {
+function isStartPrinted(state: SessionState): boolean {
   return currentPrompt(state)?.command !== undefined ||
-    state.printedCalls.some(({ name }) => STARTING.includes(name));
+    state.printedCalls.some(({ name }) => STARTING_TOOLS.includes(name));
 }
 
-/** Whether a call that needs a permission has been told; whoever decides on it is asked before its hooks are. */
-function isPermissionTold(
+/** Whether the call that needs a permission is printed. If the caller decides, it must have been asked before its hooks. */
+function isPermissionCallPrinted(
   { printedCalls, options: { caller } }: SessionState,
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
 ): boolean {
@@ -176,7 +177,7 @@ function isPermissionTold(
   return caller?.permissions ? made.some((call) => call.askedWith === text) : made.length > 0;
 }
 
-/** Whether results of calls have been told: one of them at least, and none is missing of a call that is known. */
+/** Whether results of a batch are printed: at least one, and those of all calls that are printed. */
 function areReturned({ printedCalls }: SessionState, batch: unknown): boolean {
   if (!Array.isArray(batch)) return true;
   const ids = new Set(batch.map((call) => isJsonObject(call) ? call["tool_use_id"] : undefined));
@@ -184,8 +185,8 @@ function areReturned({ printedCalls }: SessionState, batch: unknown): boolean {
   return known.length > 0 && known.every(({ returned }) => returned);
 }
 
-/** The call that a permission is for: that with the same input, else the only one of the tool's. */
-export function callOf(
+/** Finds the call of a permission: the one with the same input, or else the tool's only open call. */
+export function findPermissionCall(
   { printedCalls }: SessionState,
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
 ): ToolCall | undefined {

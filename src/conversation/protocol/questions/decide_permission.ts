@@ -1,25 +1,25 @@
 import { answerHook, decisionEffects } from "../answers.ts";
-import { type Decision, failedRequest, withMode } from "./permission.ts";
+import { addMode, type Decision, failedRequest } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
-import { isHook, type Waiting } from "./told_calls.ts";
+import { isHook, type Waiting } from "./printed_calls.ts";
 import type { HookPayload } from "../../control/input.ts";
 import { awaitStoppedTurn } from "../../control/stop_turn.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 import { lookDeadline } from "../../control/wait_times.ts";
 
-/** Whether somebody else decides what the screen asks. */
+/** Whether the caller is being asked for a permission, so that the dialog on the screen is not ours to answer. */
 export function isAsking({ openQuestions, waitingQuestions }: SessionState): boolean {
   return waitingQuestions.some(isPermission) ||
     [...openQuestions.values()].some(({ kind }) => kind === "permission");
 }
 
-/** Whether what waits is a permission. */
+/** Whether a deferred question is a permission. */
 export function isPermission(waiting: Waiting): boolean {
   return isHook(waiting) && waiting.callback === undefined && !waiting.elicits;
 }
 
-/** Answers the hook that waits for a decision. */
+/** Answers a permission's hook with the decision. */
 export function decide(
   step: ControlStep,
   { question: { hookId, call }, decision }: {
@@ -28,15 +28,15 @@ export function decide(
   },
 ): void {
   const { outcome, interrupt, mode } = decision;
-  step.emit(answerHook(hookId, withChosenMode(step.state, decision)));
-  // A turn that ends with it ignores what was decided.
+  step.emit(answerHook(hookId, addChosenMode(step.state, decision)));
+  // If it ends the turn, the decision has no effect.
   step.emit(...decisionEffects(call?.id, interrupt ? "withdrawn" : outcome));
   if (mode !== undefined) step.emit({ type: "mode", mode });
   if (outcome === "accepted") recordAllowed(step, call, decision);
   // A subagent in the background has an abort controller of its own, others have that of the turn (2.1.332).
   const isApart = step.state.childQueue.runningTasks.has(call?.agentId ?? "");
   if (interrupt && !isApart) awaitStoppedTurn(step);
-  // A dialog that is on the screen now is another one.
+  // A dialog that is on the screen now is a different one.
   if (step.state.status?.status === "waiting" && !isAsking(step.state)) step.emit(lookDeadline());
 }
 
@@ -44,14 +44,14 @@ export function decide(
  * The reply with the permission mode that the caller has chosen since the child was started. An answer that allows a call
  * can change the mode in the middle of a turn; nothing else can without a key that might answer a dialog.
  */
-function withChosenMode(
+function addChosenMode(
   { changes }: SessionState,
   { outcome, mode, reply }: Decision,
 ): HookPayload {
   const chosen = changes?.permissionMode;
   return chosen === undefined || outcome !== "accepted" || mode !== undefined
     ? reply
-    : withMode(reply, chosen);
+    : addMode(reply, chosen);
 }
 
 function recordAllowed(
@@ -70,11 +70,11 @@ function recordAllowed(
 }
 
 /**
- * What is decided where nobody can.
+ * The decision if the caller can no longer be asked.
  *
- * @param why in the words of `claude -p`, which has others where it would have asked nobody any more
+ * @param why the reason in the words of `claude -p`
  */
-export function unanswerable(
+export function unanswerableDecision(
   why = "Tool permission stream closed before response received",
 ): Decision {
   return failedRequest(`AbortError: ${why}`);

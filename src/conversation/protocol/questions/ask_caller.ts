@@ -1,38 +1,49 @@
 import { answerHook } from "../answers.ts";
 import {
-  noted,
+  answerChild,
+  buildServerQuestion,
   PROBE,
+  recordCancellation,
+  recordServerFailure,
+  recordServerReport,
+  reportServerError,
+  reportUnknownMethod,
   SERVER_GONE,
-  serverAnswer,
-  serverError,
-  serverQuestion,
-  unknownMethod,
-  withCancelled,
-  withFailure,
-} from "./bridging.ts";
-import { decide, isPermission, unanswerable } from "./deciding.ts";
-import { elicitation, elicited, NOBODY_ASKED } from "./elicitation.ts";
+} from "./caller_servers.ts";
+import { decide, isPermission, unanswerableDecision } from "./decide_permission.ts";
+import { buildElicitation, NOBODY_ASKED, readElicitationAnswer } from "./elicitation.ts";
 import {
-  callbackAnswer,
-  callbackQuestion,
-  misnamedPrompt,
-  unheard,
-  untilDue,
-  withHookAsks,
+  answerCallback,
+  answerWithoutCaller,
+  armCallbackDeadline,
+  buildCallbackQuestion,
+  findMisnamedPrompt,
+  recordHookAsks,
 } from "./hook_callbacks.ts";
-import { decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
+import { buildPermissionQuestion, failedRequest, readDecision } from "./permission.ts";
 import {
+  buildPromptCall,
   isAskedElsewhere,
-  notePromptTools,
-  ownPromptDecision,
-  promptCall,
-  promptDecision,
-  toolsBesidePrompt,
+  listOtherTools,
+  readOwnPromptDecision,
+  readPromptDecision,
+  recordPromptTools,
 } from "./prompt_tool.ts";
 import type { PromptTool } from "../caller_options.ts";
-import { type Question, type WaitingHook, type WaitingMessage, without } from "./question.ts";
+import {
+  type Question,
+  removeQuestion,
+  type WaitingHook,
+  type WaitingMessage,
+} from "./question.ts";
 import { withOwnServer } from "../requests/mcp_requests.ts";
-import { callOf, isHook, isTold, type Waiting, withTold } from "./told_calls.ts";
+import {
+  findPermissionCall,
+  isHook,
+  isSubjectPrinted,
+  recordPrintedLines,
+  type Waiting,
+} from "./printed_calls.ts";
 import { endSession } from "../../control/end_session.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
@@ -42,7 +53,8 @@ import type { JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../claude/wire/control.ts";
 
 /**
- * How long the line that a question is about may take to be read: the child delays lines by 0.1 s, also while it waits.
+ * How long a question waits for the line of its subject, in milliseconds. The child delays lines by 0.1 s, also while it
+ * waits.
  */
 const PRINTED_MS = 2000;
 
@@ -58,19 +70,19 @@ export function askOncePrinted(
   if (isHook(asking)) step.emit(deadline("look"));
 }
 
-/** Asks the questions whose subjects have been printed: the frames of all lines so far have been. */
+/** Asks the questions whose subjects are printed. Call it when the frames of all lines so far are printed. */
 export function onLinesPrinted(step: ControlStep, at: number): void {
-  step.replace(withTold(step.state));
+  step.replace(recordPrintedLines(step.state));
   askPrinted(step, at);
 }
 
 function askPrinted(step: ControlStep, at: number): void {
-  askReady(step, { at, isReady: isTold });
+  askReady(step, { at, isReady: isSubjectPrinted });
 }
 
-/** Asks all questions that wait: their subjects are not printed any more. */
+/** Asks all deferred questions, because their subjects will not be printed. */
 export function askRemaining(step: ControlStep, at: number): void {
-  step.replace(withTold(step.state));
+  step.replace(recordPrintedLines(step.state));
   askReady(step, { at, isReady: () => true });
 }
 
@@ -107,7 +119,10 @@ function askForHook(
   const { isOpen } = step.state;
   if (elicits) {
     if (isOpen) {
-      ask(step, { question: { kind: "elicitation", hookId }, request: elicitation(hook.payload) });
+      ask(step, {
+        question: { kind: "elicitation", hookId },
+        request: buildElicitation(hook.payload),
+      });
     } else {
       step.emit(answerHook(hookId, NOBODY_ASKED));
     }
@@ -117,10 +132,10 @@ function askForHook(
   if (callback === undefined) {
     askForPermission(step, { hookId, payload });
   } else if (isOpen) {
-    ask(step, callbackQuestion(step.state, { callback, payload, hookId, at }));
-    step.emit(...untilDue(step.state, at));
+    ask(step, buildCallbackQuestion(step.state, { callback, payload, hookId, at }));
+    step.emit(...armCallbackDeadline(step.state, at));
   } else {
-    step.emit(...unheard({ hookId, callback, toolUseId: payload["tool_use_id"] }));
+    step.emit(...answerWithoutCaller({ hookId, callback, toolUseId: payload["tool_use_id"] }));
   }
 }
 
@@ -129,7 +144,7 @@ function askForPermission(
   { hookId, payload }: Pick<WaitingHook, "hookId" | "payload">,
 ): void {
   const { isOpen, printedCalls, options: { caller } } = step.state;
-  const call = callOf(step.state, payload);
+  const call = findPermissionCall(step.state, payload);
   const { tool_name: tool, tool_input: input } = payload;
   const question = { kind: "permission", hookId, tool, input, call } as const;
   step.update({
@@ -140,13 +155,13 @@ function askForPermission(
   if (caller?.promptTool !== undefined) {
     askPromptTool(step, { promptTool: caller.promptTool, question, payload });
   } else if (isOpen && !caller?.isAbsent) {
-    ask(step, { question, request: permissionQuestion(payload, { call }) });
+    ask(step, { question, request: buildPermissionQuestion(payload, { call }) });
   } else {
-    decide(step, { question, decision: unanswerable("Stream closed") });
+    decide(step, { question, decision: unanswerableDecision("Stream closed") });
   }
 }
 
-/** Has a tool decide. Without it the session ends, as in `claude -p`: with an answer the child would ask the model. */
+/** Lets the prompt tool decide. Without the tool the session ends, as in `claude -p`. */
 function askPromptTool(
   step: ControlStep,
   { promptTool, question, payload }: {
@@ -156,11 +171,11 @@ function askPromptTool(
   },
 ): void {
   if (promptTool.ownServer !== undefined && !step.state.isOpen) {
-    decide(step, { question, decision: unanswerable("Stream closed") });
+    decide(step, { question, decision: unanswerableDecision("Stream closed") });
     return;
   }
   const id = nextId(step.state);
-  const made = promptCall(step.state, { promptTool, id, payload, call: question.call });
+  const made = buildPromptCall(step.state, { promptTool, id, payload, call: question.call });
   if (made !== undefined) {
     recordQuestion(step, { id, question });
     step.emit(made);
@@ -168,7 +183,7 @@ function askPromptTool(
   }
   const { name, tool } = promptTool;
   const prefix = name.slice(0, name.length - tool.length);
-  const available = toolsBesidePrompt(step.state, promptTool).map((other) => `${prefix}${other}`);
+  const available = listOtherTools(step.state, promptTool).map((other) => `${prefix}${other}`);
   endSession(step, { kind: "no-prompt-tool", name, available });
 }
 
@@ -177,27 +192,27 @@ export function onPromptToolAnswer(step: ControlStep, message: JsonObject): void
   const { id } = message;
   const question = typeof id === "string" ? step.state.openQuestions.get(id) : undefined;
   if (typeof id !== "string" || question?.kind !== "permission") {
-    step.replace(notePromptTools(step.state, message));
+    step.replace(recordPromptTools(step.state, message));
     return;
   }
-  step.update({ openQuestions: without(step.state.openQuestions, id) });
-  decide(step, { question, decision: promptDecision(message, question) });
+  step.update({ openQuestions: removeQuestion(step.state.openQuestions, id) });
+  decide(step, { question, decision: readPromptDecision(message, question) });
 }
 
-/** Receives the child's message to an MCP server of the caller's. A call of a tool waits until it is printed. */
+/** Receives the child's message to an MCP server of the caller. A tool call is deferred until it is printed. */
 export function onServerMessage(
   step: ControlStep,
   { server, message, at }: WaitingMessage & { readonly at: number },
 ): void {
   if (message["method"] === PROBE) {
-    step.emit(...unknownMethod(serverQuestion({ server, message })));
+    step.emit(...reportUnknownMethod(buildServerQuestion({ server, message })));
     return;
   }
-  step.replace(withCancelled(step.state, { server, message }));
+  step.replace(recordCancellation(step.state, { server, message }));
   askOncePrinted(step, { asking: { server, message }, at });
 }
 
-/** Receives an MCP server's question to the user: a caller that speaks the protocol is asked in the user's place. */
+/** Receives an MCP server's question to the user. A caller that has sent `initialize` is asked in the user's place. */
 export function onElicitation(
   step: ControlStep,
   { hookId, payload, at }: Pick<WaitingHook, "hookId" | "payload"> & { readonly at: number },
@@ -211,11 +226,11 @@ export function onElicitation(
 
 function askServer(step: ControlStep, waiting: WaitingMessage): void {
   const { server, message } = waiting;
-  const question = serverQuestion(waiting);
+  const question = buildServerQuestion(waiting);
   if (step.state.isOpen) {
     ask(step, { question, request: { subtype: "mcp_message", server_name: server, message } });
   } else {
-    step.emit(...serverError(question, SERVER_GONE));
+    step.emit(...reportServerError(question, SERVER_GONE));
   }
 }
 
@@ -243,46 +258,49 @@ function recordQuestion(
   });
 }
 
-/** Receives an answer of the caller's; ignores one to a question that is not open. */
+/** Receives an answer of the caller. Ignores answers to questions that are not open. */
 export function onAnswer(step: ControlStep, given: ControlAnswer): void {
   const { openQuestions, options: { caller } } = step.state;
   const question = openQuestions.get(given.id);
   if (question === undefined) return;
   if (question.kind === "permission" && isAskedElsewhere(step.state)) return;
-  step.update({ openQuestions: without(openQuestions, given.id) });
+  step.update({ openQuestions: removeQuestion(openQuestions, given.id) });
   switch (question.kind) {
     case "permission":
       decide(step, {
         question,
         decision: caller?.promptTool !== undefined
-          ? ownPromptDecision(given, question)
+          ? readOwnPromptDecision(given, question)
           : "error" in given
           ? failedRequest(`Error: ${given.error}`)
-          : decisionOf(given.response, question),
+          : readDecision(given.response, question),
       });
       return;
     case "server":
       if ("error" in given) {
-        step.replace(withFailure(step.state, question));
-        step.emit(...serverError(question, given.error));
+        step.replace(recordServerFailure(step.state, question));
+        step.emit(...reportServerError(question, given.error));
       } else {
-        step.replace(noted(step.state, question, given.response));
-        step.emit(...serverAnswer(question, given.response));
+        step.replace(recordServerReport(step.state, question, given.response));
+        step.emit(...answerChild(question, given.response));
       }
       return;
     case "elicitation":
       step.emit(
-        answerHook(question.hookId, "error" in given ? NOBODY_ASKED : elicited(given.response)),
+        answerHook(
+          question.hookId,
+          "error" in given ? NOBODY_ASKED : readElicitationAnswer(given.response),
+        ),
       );
       return;
     case "callback": {
-      const misnamed = misnamedPrompt(question, given);
+      const misnamed = findMisnamedPrompt(question, given);
       if (misnamed !== undefined) {
         endSession(step, { kind: "misnamed-answer", message: misnamed });
         return;
       }
-      step.emit(...callbackAnswer(step.state, question, given));
-      step.replace(withHookAsks(step.state, question, given));
+      step.emit(...answerCallback(step.state, question, given));
+      step.replace(recordHookAsks(step.state, question, given));
       step.update({ isCallerSilent: false });
     }
   }

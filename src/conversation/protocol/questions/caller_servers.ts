@@ -3,18 +3,18 @@ import type { Effect } from "../../control/effect.ts";
 import type { SessionState } from "../../control/session_state.ts";
 import type { Question, WaitingMessage } from "./question.ts";
 
-/** What the child says to an MCP server of the caller's. */
+/** A message of the child to an MCP server of the caller. */
 type ServerQuestion = Extract<Question, { readonly kind: "server" }>;
 
-/** What the child says to a server, as it is remembered until that answers. */
-export function serverQuestion(
+/** Builds the question that stays open until the server answers. */
+export function buildServerQuestion(
   { server, message: { id, method } }: WaitingMessage,
 ): ServerQuestion {
   return { kind: "server", server, method, ...(id === undefined ? {} : { rpcId: id }) };
 }
 
-/** Notes what the caller's server says of itself. */
-export function noted(
+/** Records what the server reports about itself. */
+export function recordServerReport(
   state: SessionState,
   { server, method }: ServerQuestion,
   response: unknown,
@@ -22,21 +22,21 @@ export function noted(
   const answer = isJsonObject(response) ? response["mcp_response"] : undefined;
   const result = isJsonObject(answer) && isJsonObject(answer["result"]) ? answer["result"] : {};
   const { serverInfo, tools } = result;
-  const told = method === "initialize"
+  const report = method === "initialize"
     ? { serverInfo }
     : method === "tools/list" && Array.isArray(tools)
     ? { tools: tools.filter(isJsonObject) }
     : undefined;
-  if (told === undefined) return state;
+  if (report === undefined) return state;
   const servers = new Map([...state.callerServers, [server, {
     ...state.callerServers.get(server),
-    ...told,
+    ...report,
   }]]);
   return { ...state, callerServers: servers };
 }
 
-/** Notes that the caller's server has failed, where it was asked what it is. */
-export function withFailure(
+/** Records that the server has failed to initialize. */
+export function recordServerFailure(
   state: SessionState,
   { server, method }: Pick<ServerQuestion, "server" | "method">,
 ): SessionState {
@@ -45,8 +45,8 @@ export function withFailure(
     : state;
 }
 
-/** Notes that the child does not wait any longer for what a server of the caller's is. */
-export function withCancelled(
+/** Records that the child has given up the initialization of a server. */
+export function recordCancellation(
   state: SessionState,
   { server, message: { method, params } }: WaitingMessage,
 ): SessionState {
@@ -54,33 +54,33 @@ export function withCancelled(
   const question = [...state.openQuestions.values()].find((each) =>
     each.kind === "server" && each.server === server && each.rpcId === params["requestId"]
   );
-  return question?.kind === "server" ? withFailure(state, question) : state;
+  return question?.kind === "server" ? recordServerFailure(state, question) : state;
 }
 
-/** What the caller's server says to the child; a message that asks nothing has no answer. */
-export function serverAnswer(
+/** Passes the server's answer on to the child. A notification has no answer. */
+export function answerChild(
   { server, rpcId }: ServerQuestion,
   response: unknown,
 ): readonly Effect[] {
   const answer = isJsonObject(response) ? response["mcp_response"] : undefined;
   if (!isJsonObject(answer)) {
-    return serverError({ server, rpcId }, "Its answer is no message of JSON-RPC");
+    return reportServerError({ server, rpcId }, "Its answer is not a message of JSON-RPC");
   }
   if (rpcId === undefined) return [];
   const message = { ...answer, id: rpcId };
   const size = new TextEncoder().encode(JSON.stringify(message)).length;
-  return size < LONGEST_MESSAGE ? [{ type: "mcp-message", server, message }] : serverError(
+  return size < LONGEST_MESSAGE ? [{ type: "mcp-message", server, message }] : reportServerError(
     { server, rpcId },
-    `The answer of the MCP server "${server}" has ${size} bytes, and claude-print can hand on ` +
-      `fewer than ${LONGEST_MESSAGE}`,
+    `The answer of the MCP server "${server}" has ${size} bytes. The limit is ` +
+      `${LONGEST_MESSAGE - 1}`,
   );
 }
 
-/** At a longer line Claude Code drops the server for the rest of the session (2.1.330). */
+/** Claude Code drops the server for the rest of the session at a line of this length (2.1.330). */
 const LONGEST_MESSAGE = 16 * 1024 * 1024;
 
-/** Tells the child, where it asks something, why there is no answer. */
-export function serverError(
+/** Answers a request of the child with an error. */
+export function reportServerError(
   { server, rpcId }: Pick<ServerQuestion, "server" | "rpcId">,
   why: string,
   code = INTERNAL_ERROR,
@@ -91,17 +91,17 @@ export function serverError(
     : [{ type: "mcp-message", server, message: { jsonrpc: "2.0", id: rpcId, error } }];
 }
 
-/** Tells the child that a server does not know what it is asked. */
-export function unknownMethod(question: ServerQuestion): readonly Effect[] {
-  return serverError(question, "Method not found", METHOD_NOT_FOUND);
+/** Answers that the server does not know the method. */
+export function reportUnknownMethod(question: ServerQuestion): readonly Effect[] {
+  return reportServerError(question, "Method not found", METHOD_NOT_FOUND);
 }
 
-/** As JSON-RPC numbers them. */
+/** Error codes of JSON-RPC. */
 const INTERNAL_ERROR = -32603;
 const METHOD_NOT_FOUND = -32601;
 
-/** By which 2.1.330 looks for a newer protocol of a server that is a program; `claude -p` asks no caller for it. */
+/** The method by which 2.1.330 searches for a newer protocol. `claude -p` does not pass it on to the caller. */
 export const PROBE = "server/discover";
 
-/** Why a server does not answer any more. */
+/** The error after the caller's end. */
 export const SERVER_GONE = "The caller of its server has gone";
