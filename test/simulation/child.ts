@@ -123,6 +123,8 @@ export class Child {
   #isAsking = false;
   #leaving: Running | undefined;
   #statusLines = 0;
+  /** When it reads the last keys that were typed. */
+  #keysAt = 0;
   readonly #hangsAtEnd: boolean;
 
   constructor(world: World, options: ChildOptions, moves: Moves) {
@@ -363,7 +365,9 @@ export class Child {
   /** Receives what is typed, complete. */
   type(bytes: Uint8Array): void {
     const text = new TextDecoder().decode(bytes);
-    this.world.schedule.after(this.world.takes("key"), () => {
+    // A terminal hands keys over in their order.
+    this.#keysAt = Math.max(this.#keysAt, this.world.now + this.world.takes("key"));
+    this.world.schedule.at(this.#keysAt, () => {
       if (this.isGone) return;
       // deno-lint-ignore no-control-regex -- keys are control characters
       const keys = /\x1b\[200~([^]*?)\x1b\[201~|\x1b\[[?\d;]*[A-Za-z]|[^]/gu;
