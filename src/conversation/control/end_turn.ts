@@ -10,7 +10,7 @@ import { refuseWithdrawn } from "../protocol/answers.ts";
 import { withdraw } from "../protocol/questions/unanswered.ts";
 import { isOutputWritten } from "../protocol/structured_output.ts";
 import { beginTurn, isSubmitted } from "./begin_turn.ts";
-import { boundLostPrompt, clearInputBox, isPromptRecorded } from "./stop_turn.ts";
+import { boundLostPrompt, clearInputBox, isNextPrompt, isPromptRecorded } from "./stop_turn.ts";
 import { announcedEnding, announces, endSession, settledEnding } from "./end_session.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline, type Ending } from "./effect.ts";
@@ -35,8 +35,10 @@ export function endTurn(
     readonly followed?: boolean;
   } = {},
 ): void {
-  const keepsPrompts = step.state.phase === "settling" || isPromptRecorded(step.state);
-  withdraw(step, { keepsPrompts });
+  const { state } = step;
+  withdraw(step, {
+    keepsPrompt: (prompt) => state.phase === "settling" || isNextPrompt(state, prompt),
+  });
   refuseWithdrawn(step);
   const isLastTurn = isLast(step.state);
   const awaitsWakeup = !followed && isFollowedByWakeup(step.state, ending);
@@ -68,7 +70,8 @@ function emitTurnEnd(
       prompt.command === undefined || !taken.includes(prompt)
     ),
     awaitsEarlierLines: !recorded || unwritten.some(({ command }) => command === undefined),
-    mayHaveStaleEscape: isNext && escapes > 0,
+    // The turn between may have been that of a task's end.
+    mayHaveStaleEscape: isNext && (escapes > 0 || step.state.mayHaveStaleEscape),
   });
   changePhase(step, isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" });
   step.emit({ type: "trace", text: `turn over: ${ending.kind}` });

@@ -4,7 +4,7 @@ import { askOncePrinted, onElicitation } from "../protocol/questions/ask_caller.
 import { findPermissionCall } from "../protocol/questions/printed_calls.ts";
 import { unchosenSkill } from "../protocol/caller_options.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../protocol/structured_output.ts";
-import { isPromptRecorded } from "./stop_turn.ts";
+import { isNextPrompt } from "./stop_turn.ts";
 import { beginTurn } from "./begin_turn.ts";
 import type { ControlStep } from "./control_step.ts";
 import { hasOtherStopHooks, isFollowed, isNextTaken, mayBeWoken } from "./follow_ups.ts";
@@ -222,9 +222,8 @@ function onCallback(step: ControlStep, call: HookCall, place: number): void {
     return;
   }
   const { phase, silentAgents, withdrawnHooks } = step.state;
-  // The hooks of a turn's own prompt end before its line is written: the child goes on with a prompt in its queue.
   const isOfNext = callback.event === "UserPromptSubmit" && phase === "aborting" &&
-    isPromptRecorded(step.state);
+    isNextPrompt(step.state, payload["prompt"]);
   if (mayAsk(step.state) || isOfNext) {
     const { agent_id: agentId } = payload;
     // From now on the last words of this subagent are waited for.

@@ -235,6 +235,8 @@ function recordId(
 /** Records what the transcript holds of the turn after one of its lines. */
 function recordTurn(step: ControlStep, { line, sign }: Line): void {
   const { state } = step;
+  // On a busy machine the last line of the turn before may be read after the next message is delivered.
+  const isComplete = sign.end === "completed" && state.hasPromptLine;
   const carriedOut = state.isCarriedOut || (sign.carriedOut === true && endsTurn(state, line));
   const shellLimitMs = sign.shellLimitMs === undefined
     ? state.shellLimitMs
@@ -248,9 +250,9 @@ function recordTurn(step: ControlStep, { line, sign }: Line): void {
     blocked: sign.blocked ?? (sign.prompt ? undefined : state.blocked),
     // A text before a call, or before its result, does not end the turn, though the last text may be the same.
     answer: sign.text ?? (sign.called.size + sign.returned.length > 0 ? "" : state.answer),
-    isComplete: sign.end === "completed" || (state.isComplete && sign.isSystem) ||
+    isComplete: isComplete || (state.isComplete && sign.isSystem) ||
       (sign.failed === true && state.options.hookless === true),
-    hasEndLine: sign.end === "completed" || (state.hasEndLine && !sign.prompt),
+    hasEndLine: isComplete || (state.hasEndLine && !sign.prompt),
     shellLimitMs,
   });
 }

@@ -5,6 +5,7 @@ import { isHook } from "../protocol/questions/printed_calls.ts";
 import { deadline, write } from "./effect.ts";
 import type { Message } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
+import { isSent } from "./taken_prompts.ts";
 import { idleDeadline } from "./wait_times.ts";
 
 /** The key that deletes what keeps prompts out of the input box. */
@@ -133,12 +134,20 @@ export function isPromptRecorded({ hasPromptLine, awaitsPromptLine }: SessionSta
   return hasPromptLine && !awaitsPromptLine;
 }
 
+/**
+ * Whether a prompt whose hooks run is not that of the turn that is to be stopped. The hooks of a turn's own prompt end before
+ * its line is written: the child goes on with a prompt in its queue.
+ */
+export function isNextPrompt(state: SessionState, prompt: unknown): boolean {
+  return isPromptRecorded(state) || (state.isPromptKnown && isSent(state, prompt));
+}
+
 /** Stops nothing any more: the turn is complete, but for its tasks in the background. */
 export function cancelAbort(step: ControlStep): void {
   const { phase, escapes } = step.state;
   if (phase !== "aborting") return;
   changePhase(step, { phase: "working" });
-  step.update({ escapes: 0, hasDrawn: false, stalls: 0 });
+  step.update({ escapes: 0, hasDrawn: false, stalls: 0, mayHaveStaleEscape: escapes > 0 });
   step.emit(deadline("interrupt"));
   clearInputBox(step, escapes);
 }

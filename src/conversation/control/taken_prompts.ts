@@ -5,12 +5,12 @@ import type { SessionState } from "./session_state.ts";
 
 /** Whether the child was sent a text, and is not known to have taken it. */
 export function isSent({ sent }: SessionState, text: unknown): boolean {
-  return sent.some((prompt) => isTextOf(prompt, text));
+  return sameAs(sent, text) >= 0;
 }
 
 /** Moves a text that a hook names from what was sent to what the child has taken, if it is there. */
 export function takeSent(step: ControlStep, text: unknown): void {
-  const place = step.state.sent.findIndex((prompt) => isTextOf(prompt, text));
+  const place = sameAs(step.state.sent, text);
   if (place >= 0) takeUnwritten(step, place);
 }
 
@@ -50,7 +50,10 @@ export interface WrittenPrompt {
  * in its line. Whether a prompt from the child's stdin or input box kept its text is checked when the turn is over.
  */
 export function findWrittenPrompt(state: SessionState, text: string): WrittenPrompt {
-  const known = placeOf(state.unwritten, text);
+  // The line of a prompt that was sent is not that of a command before it, which may never have a line.
+  const known = isSent(state, text)
+    ? sameAs(state.unwritten, text)
+    : placeOf(state.unwritten, text);
   const prompt = state.unwritten[known];
   if (prompt !== undefined) {
     return {
@@ -95,8 +98,12 @@ export function untakenMessages(
   return taken.length > 0 || isBetween ? [...sent, ...queue] : queue;
 }
 
+function sameAs(prompts: readonly Prompt[], text: unknown): number {
+  return prompts.findIndex((prompt) => isTextOf(prompt, text));
+}
+
 function placeOf(prompts: readonly Prompt[], text: string): number {
-  const same = prompts.findIndex((prompt) => isTextOf(prompt, text));
+  const same = sameAs(prompts, text);
   if (same >= 0) return same;
   const [first] = prompts;
   // The notice of a task's end is no prompt of the caller.

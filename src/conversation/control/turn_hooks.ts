@@ -58,8 +58,8 @@ export function onTurnHook(step: ControlStep, hook: TurnHook): void {
       onPrompt(step, payload["prompt"]);
       return;
     default: {
-      // A subagent in the background goes on when the turn that launched it is over.
-      const isOver = phase === "settling" || phase === "resting";
+      // A subagent in the background goes on when the turn that launched it is over, also while the next prompt is awaited.
+      const isOver = phase === "settling" || phase === "resting" || phase === "entered";
       if (isOver && payload["agent_id"] !== undefined) return;
       // Any other hook of the turn proves that it is under way; SessionStart comes before it.
       if (event === "SessionStart") onSessionStart(step);

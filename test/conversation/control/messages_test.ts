@@ -146,6 +146,13 @@ Deno.test("turn whose last line is read waits for no more", () => {
   assertEquals(phaseAndTurns(session), ["working", "answered"]);
 });
 
+Deno.test("late last line does not complete the next turn", () => {
+  const session = rested({}, message("one"), ...turn("one"), IDLE, COST);
+  session.receive(message("two"), COMPLETED, submit("<task-notification>"), stop("done"));
+  session.receive(submit("two"));
+  assertEquals(session.turns, ["answered", "answered, unrecorded"]);
+});
+
 Deno.test("late line of a task's end is not the next prompt", () => {
   const notification = "<task-notification>\n<task-id>b</task-id>\n</task-notification>";
   const session = afterTurn();

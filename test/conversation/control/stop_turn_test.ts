@@ -8,6 +8,7 @@ import {
   IDLE,
   REACHABLE,
   READ,
+  signal,
   status,
   stop,
   submit,
@@ -218,6 +219,19 @@ Deno.test("stopped command without a line takes no later line", () => {
   const joined = { type: "queued_command", prompt: "three" };
   session.receive(line({ type: "attachment", attachment: joined }));
   assertEquals(session.state.sent, []);
+  const ended = rested({}, command, submit("/greet"), BUSY, message("two"), signal("SIGTERM"));
+  ended.receive(userLine("two"));
+  assertEquals(ended.state.taken.map(({ text }) => text), ["/greet", "two"]);
+});
+
+Deno.test("stop of a turn leaves the hook of the next prompt", () => {
+  const options = { caller: caller({ callbacks: [callback("UserPromptSubmit")] }) };
+  const session = rested(options, message("one"), submit("one"), BUSY, message("two"), INTERRUPT);
+  session.wait(1000);
+  session.receive(callbackHook("UserPromptSubmit", { prompt: "two" }), submit("two"));
+  assertEquals([session.asked.length, session.answered], [1, []]);
+  session.receive(reply({}));
+  assertEquals(session.replies, [{}]);
 });
 
 const WITH_TASKS = stop("one!", { background_tasks: [{ id: "b", type: "shell" }] });
@@ -237,6 +251,19 @@ Deno.test("interrupt that comes too late leaves tasks to run", () => {
     session.receive(message("two"));
     assertEquals(session.delivered, ["one", "two"]);
   }
+});
+
+Deno.test("message after a completed turn can be hit by its Escape", () => {
+  const session = begun();
+  session.receive(REQUESTED, answer("one!"), INTERRUPT, WITH_TASKS, COMPLETED, message("two"));
+  // A subagent in the background goes on, and its end has a turn.
+  session.receive(hook("PreToolUse", { agent_id: "a" }));
+  assertEquals(session.state.phase, "entered");
+  session.receive(submit(NOTIFICATION));
+  session.receive(userLine(NOTIFICATION), answer("done"), stop("done"), IDLE, COST);
+  session.wait(3000);
+  assertEquals(session.exit(), { kind: "renewed", changes: {}, lost: true });
+  assertEquals(session.state.sent.map(({ text }) => text), ["two"]);
 });
 
 const NOTIFICATION = "<task-notification>\n<task-id>b</task-id>\n</task-notification>";

@@ -7,6 +7,7 @@ import { deadline, type Effect } from "../../control/effect.ts";
 import { confirmationAsked, DEFERRAL } from "../../control/hook_answers.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
+import { definedFields } from "../../../defined_fields.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../claude/wire/control.ts";
 
@@ -28,7 +29,10 @@ export function buildCallbackQuestion(
   const due = timeoutS === undefined ? {} : { due: at + timeoutS * 1000 };
   const known = typeof toolUseId === "string" ? { toolUseId } : {};
   return {
-    question: { kind: "callback", hookId, callback, ...due, ...known },
+    question: {
+      ...{ kind: "callback", hookId, callback, ...due, ...known },
+      ...definedFields({ prompt: payload["prompt"] }),
+    },
     request: {
       subtype: "hook_callback",
       callback_id: id,

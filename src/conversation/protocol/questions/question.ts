@@ -37,6 +37,8 @@ export type Question =
     readonly callback: CallbackHook;
     /** The call of the event. */
     readonly toolUseId?: string;
+    /** The prompt of the event. */
+    readonly prompt?: unknown;
     /** The time limit; absent if Claude Code has its own. */
     readonly due?: number;
   }

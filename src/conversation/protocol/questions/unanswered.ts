@@ -48,15 +48,16 @@ function answerWaiting(step: ControlStep, waiting: Waiting): void {
  * Withdraws all questions to the caller, asked or not yet. Their hooks get no answer here: Claude Code must first learn
  * that the turn is stopped, then `refuseWithdrawn` answers.
  *
- * @param options.keepsPrompts whether the caller's hooks of a prompt are kept: that is the next turn's
+ * @param options.keepsPrompt whether the caller's hooks of a prompt are kept, because the prompt is the next turn's
  */
 export function withdraw(
   step: ControlStep,
-  { keepsPrompts = false }: { readonly keepsPrompts?: boolean } = {},
+  { keepsPrompt = () => false }: { readonly keepsPrompt?: (prompt: unknown) => boolean } = {},
 ): void {
   const { openQuestions, waitingQuestions, withdrawnHooks, options } = step.state;
   const isKept = (each: Question | Waiting) =>
-    keepsPrompts && "callback" in each && each.callback?.event === "UserPromptSubmit";
+    "callback" in each && each.callback?.event === "UserPromptSubmit" &&
+    keepsPrompt("payload" in each ? each.payload["prompt"] : each.prompt);
   const kept = new Map<string, Question>();
   const withdrawn = [...withdrawnHooks];
   for (const [id, question] of openQuestions) {
