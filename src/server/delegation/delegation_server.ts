@@ -122,6 +122,8 @@ export class RunListener implements Disposable {
   readonly #poller = new Poller();
   readonly #closing = new AbortController();
   readonly #connections = new Set<Promise<void>>();
+  /** Its own identity at its start: the program's files may be replaced later. */
+  readonly #identity = programIdentity();
   readonly #maxFd = mostOpenFiles() * FILES_SHARE;
   readonly #accepting: Promise<void>;
 
@@ -181,7 +183,11 @@ export class RunListener implements Disposable {
   #serve(fd: number): void {
     // A new descriptor is the lowest free one, so it tells how many are open. The refused client runs locally.
     if (fd >= this.#maxFd || this.#connections.size >= MAX_CONNECTIONS) return closeFd(fd);
-    const connection = serveConnection(fd, this.#service, this.#closing.signal)
+    const connection = serveConnection(
+      fd,
+      { ...this.#service, identity: this.#identity },
+      this.#closing.signal,
+    )
       .catch(this.#service.onInternalError)
       .finally(() => this.#connections.delete(connection));
     this.#connections.add(connection);
@@ -197,7 +203,7 @@ export class RunListener implements Disposable {
  */
 async function serveConnection(
   fd: number,
-  service: RunService,
+  service: RunService & Pick<RunConnectionOptions, "identity">,
   closing: AbortSignal,
 ): Promise<void> {
   const backgroundWork: Promise<unknown>[] = [];
@@ -225,6 +231,8 @@ const FAILURE_CODE = 2;
 interface RunConnectionOptions extends RunService, Pick<DelegatedRun, "addBackgroundWork"> {
   readonly channel: LineChannel;
   readonly poller: Poller;
+  /** Identifies the program of this server. */
+  readonly identity: string;
   readonly clientPid: number;
 }
 
@@ -281,7 +289,7 @@ class RunConnection implements Disposable {
     if (this.#isDone) return;
     if (!this.#isGreeted) {
       this.#isGreeted = message?.type === "hello";
-      if (message?.type !== "hello" || message.program !== programIdentity()) {
+      if (message?.type !== "hello" || message.program !== this.#options.identity) {
         this.#refuse("the server is of another version");
       }
       return;
