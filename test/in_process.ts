@@ -6,7 +6,7 @@ libc();
 
 /** Whether tests start a program for each run: an executable is tested, or warm children carry out the runs. */
 export const STARTS_PROGRAM: boolean = CLAUDE_PRINT[0] !== CLAUDE_PRINT_SOURCES[0] ||
-  Deno.env.get("CLAUDE_PRINT_TEST_SERVE") === "warm";
+  ["warm", "auto"].includes(Deno.env.get("CLAUDE_PRINT_TEST_SERVE") ?? "");
 
 /** Loads the functions that carry out a run inside this process. Files that start programs alone do not need them. */
 export async function loadInProcess(): Promise<typeof import("./run_in_process.ts")> {

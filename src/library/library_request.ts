@@ -29,6 +29,7 @@ function unsupportedFlags(caller: keyof typeof PROMPTS): ReadonlyMap<string, str
     ["--show", TERMINAL],
     ["--trace", TERMINAL],
     ["--debug-to-stderr", TERMINAL],
+    ["--warm", "a library starts no server"],
     ["--rewind-files", "a run of a library has a turn; claude-print itself restores files"],
     ["--wait-for-limit", "a program waits itself: claude_limits of a result says until when"],
     ...(caller === "converse()"

@@ -124,6 +124,7 @@ const CLIENT_OPTIONS = {
   inject: "stdin",
   quiet: false,
   show: false,
+  warm: false,
 } as const satisfies Partial<RunRequest>;
 
 /** Defaults of the options that a warm child gets when it is taken. */
@@ -216,9 +217,14 @@ const TURN_EVENTS = [
   ...["PermissionRequest", "PermissionDenied", "TaskCreated", "TaskCompleted"],
 ];
 
-/** Why an `initialize` request needs a child of its own; undefined when a warm child with the same profile does as well. */
-export function findColdInitializeReason({ body }: ControlRequest): string | undefined {
-  const { hooks, sdkMcpServers } = body;
+/**
+ * Why an `initialize` request needs a child of its own; undefined when a warm child with the same profile does as well.
+ *
+ * @param body the body of the request
+ */
+export function findColdInitializeReason(
+  { hooks, sdkMcpServers }: JsonObject,
+): string | undefined {
   if (!isEmpty(sdkMcpServers)) return CALLERS_SERVERS;
   const early = isJsonObject(hooks)
     ? Object.keys(hooks).filter((event) =>

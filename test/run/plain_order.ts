@@ -19,6 +19,7 @@ export const PLAIN_ORDER: RunOrder = {
   verbose: false,
   quiet: false,
   cold: false,
+  warm: false,
   show: false,
   sessionMirror: false,
   inheritHooks: false,

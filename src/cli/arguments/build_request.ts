@@ -77,7 +77,8 @@ export function buildRequest(
     trace: given("--trace"),
     ...readTimeouts(flags),
     quiet: given("--quiet"),
-    cold: given("--cold"),
+    cold: formats.cold,
+    warm: formats.warm,
     show: given("--show"),
     maxTurns: readMaxTurns(last("--max-turns")),
     jsonSchema: last("--json-schema") || undefined,
@@ -121,6 +122,8 @@ function readFormats({ last, given }: FlagValues, deliversFrames: boolean): Form
     exactStream: given("--exact-stream"),
     isRecorded: given("--record"),
     persistSession: !given("--no-session-persistence"),
+    cold: given("--cold"),
+    warm: given("--warm"),
     waitsForLimit: given("--wait-for-limit"),
   };
 }

@@ -207,6 +207,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--conversations <number>", "How many at once (default 64)", STARTING),
       flag("--port <number>", "HTTP on loopback too, with a token (0: any)", STARTING),
       flag("--bind <address>", "With --port: another address", STARTING),
+      flag("--background <seconds>", "As --warm starts it: end after so long idle", STARTING),
       flag("--agentapi", "One conversation for clients of agentapi, too", STARTING),
       flag("--install", "Write systemd units that start it so", STARTING),
       flag("--uninstall", "Remove those units", STARTING),

@@ -16,6 +16,8 @@ export interface Formats extends
     | "streamText"
     | "exactStream"
     | "persistSession"
+    | "cold"
+    | "warm"
   > {
   /** Whether the caller gets all frames, whatever the format. */
   readonly deliversFrames: boolean;
@@ -73,6 +75,12 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     applies: ({ jsonl, oneSession, isRecorded }) => jsonl && isRecorded && !oneSession,
     problem: "--record takes one run, and --jsonl makes many",
     suggestion: "Leave --jsonl or --record out",
+  },
+  {
+    // A list starts all of its children itself.
+    applies: ({ warm, cold, jsonl }) => warm && (cold || jsonl),
+    problem: ({ cold }) => `--warm does not go with ${cold ? "--cold" : "--jsonl"}`,
+    suggestion: "Leave one of them out",
   },
   {
     applies: ({ outputFormat, verbose }) => outputFormat === "stream-json" && !verbose,

@@ -140,6 +140,7 @@ export const FLAGS: readonly Flag[] = [
   own("--inherit-hooks", "Run the hooks of your own settings too, as claude -p does"),
   own("--claude-binary <path>", "The Claude Code to run (default: claude on PATH)"),
   own("--cold", "Start Claude Code anew, even where claude-print serve has one that waits"),
+  own("--warm", "Start a server in the background, with which later runs start sooner"),
   own("--trace", "Say on stderr what the run does and how long each step takes"),
   own("--quiet", "No live line and no warnings on stderr; whatever fails is told still"),
   own("--show", "Mirror Claude Code's screen to the terminal; it takes no keys"),

@@ -189,6 +189,7 @@ function serveOptions({ last }: CommandArguments): ServeOptions {
   const whole = (name: string, { none, max }: { readonly none: string; readonly max: number }) =>
     Math.floor(readNumber(name, last(name) ?? none, { max }));
   const hostname = last("--bind");
+  const background = last("--background");
   const hasPort = last("--port") !== undefined;
   if (hostname !== undefined && !hasPort) {
     throw usageError(
@@ -205,6 +206,9 @@ function serveOptions({ last }: CommandArguments): ServeOptions {
     max: whole("--max", { none: "4", max: 1000 }),
     idleMs: 1000 * readNumber("--idle", last("--idle") ?? "900", { max: 1_000_000 }),
     conversations: whole("--conversations", { none: "64", max: 10_000 }),
+    backgroundMs: background === undefined
+      ? undefined
+      : 1000 * readNumber("--background", background, { max: 1_000_000 }),
     tcp,
   });
 }

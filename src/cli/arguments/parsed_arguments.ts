@@ -170,6 +170,8 @@ export type ServeOptions = {
   readonly profiles?: string;
   /** How many conversations and runs there may be at once. */
   readonly conversations: number;
+  /** End after this long without work, in milliseconds, and get ready for the run that stdin describes. */
+  readonly backgroundMs?: number;
   /** Where to serve HTTP besides the socket; port 0 is a free one. */
   readonly tcp?: { readonly hostname: string; readonly port: number };
   /** Flags of the conversation for clients of agentapi; absent for none. */

@@ -96,6 +96,8 @@ export type RunRequest = {
   readonly quiet: boolean;
   /** Do not delegate to the server. */
   readonly cold: boolean;
+  /** Start a server for later runs if there is none. */
+  readonly warm: boolean;
   /** Mirror the child's screen to the terminal. */
   readonly show: boolean;
   /** Most requests to the model; absent for no limit. */

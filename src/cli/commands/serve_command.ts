@@ -41,6 +41,7 @@ import {
 } from "../../server/systemd_units.ts";
 import { listenError, reportError } from "../report/report_error.ts";
 import { print } from "../report/print.ts";
+import { attendBackground } from "./background_server.ts";
 import { performDelegated } from "../run/perform_delegated.ts";
 import { CliError } from "../../cli_error.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
@@ -150,6 +151,16 @@ export async function serve(options: ServeOptions): Promise<number> {
   }));
   const page = url === undefined ? [] : [`${url} (its token: ${places.token})`];
   print(Deno.stdout, `${[places.httpSocket, ...page].join("\n")}\n`);
+  if (options.backgroundMs !== undefined) {
+    undo.use(attendBackground({
+      idleMs: options.backgroundMs,
+      pool,
+      activeCount: () => registry.activeCount + delegated.running,
+      totalCount: () => delegated.total + (pool?.counts.started ?? 0) + (pool?.counts.waited ?? 0),
+      end: () => stop(false),
+      onInternalError: logInternalError,
+    }));
+  }
   await stopping.promise;
   const drain = async () => {
     await Promise.all([registry.drain(), runs.close()]);

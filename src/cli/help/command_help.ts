@@ -143,6 +143,9 @@ Claude Codes that have been started ahead wait for whoever asks for the like of
 what was asked for before, each for one conversation; --warm 0 has none. A line
 of --profiles is {"args": ["--model", "haiku"], "cwd": "/home/me/project"}.
 
+A run with --warm starts a server with --background 600, which ends when it has
+been unused for so many seconds, or when claude-print is replaced.
+
 With --port HTTP is spoken on 127.0.0.1 too, with those who send the token that
 is in the file "token" beside the socket, as "Authorization: Bearer ...". The
 second line then says where. --bind takes another address, where whoever listens

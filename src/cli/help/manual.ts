@@ -49,7 +49,7 @@ export const MANUAL: Manual = {
     ["ANTHROPIC_API_KEY", "log in with an API key,"],
     ["ANTHROPIC_AUTH_TOKEN", "a bearer token,"],
     ["CLAUDE_CODE_OAUTH_TOKEN", "or an OAuth token; else the login of `claude`"],
-    ["CLAUDE_PRINT_SERVE", "off: as if there was no `claude-print serve`"],
+    ["CLAUDE_PRINT_SERVE", "off: use no server; auto: as with --warm"],
     ["CLAUDE_PRINT_SHELL_OUTPUT", "off: as if there was no --shell-output"],
     ["TMPDIR", "where a run keeps its private folder"],
     ["XDG_CACHE_HOME", "where learn keeps profiles, if it is not ~/.cache"],

@@ -1,3 +1,4 @@
+import type { Input } from "../../conversation/control/input.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import type { UserTerminal } from "../../driver/user_terminal.ts";
 import type { holdConversation, HoldOptions } from "../../library/hold_conversation.ts";
@@ -27,6 +28,8 @@ export interface Invocation {
   };
   /** When the run began, as `performance.now()` counts time: `--timeout` counts from there. */
   readonly startedAt: number;
+  /** Observes a run of this program; `trace` prints a line of `--trace`. */
+  readonly onInput?: ((input: Input, trace: (text: string) => void) => void) | undefined;
   /** Present in the server only. A bug of this program ends a run of its own, but not the server. */
   readonly delegation?: Delegation;
 }
@@ -57,13 +60,14 @@ const START_OF_PROGRAM = 0;
 
 /** Returns the surroundings of a run of this program itself. */
 export function ownInvocation(
-  { outlets, signals }: Pick<Invocation, "outlets" | "signals">,
+  { outlets, signals, onInput }: Pick<Invocation, "outlets" | "signals" | "onInput">,
 ): Invocation {
   return {
     env: callerEnvironment,
     cwd: currentFolder,
     outlets,
     signals,
+    onInput,
     stdin: 0,
     isTerminal: {
       stdin: Deno.stdin.isTerminal(),

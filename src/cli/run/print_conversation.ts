@@ -55,6 +55,7 @@ export async function printConversation(
         signals,
         outlets: outlets.all,
         emit: writer.frame,
+        onInput: (input) => invocation.onInput?.(input, tracer.trace),
         onReport: async (report) => {
           const reporting = reportProblem(report, {
             label: "",

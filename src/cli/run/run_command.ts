@@ -24,13 +24,22 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     return await runList(request, { argv, outlets });
   }
   using signals = new StopSignals();
-  const places = mustRunLocally(request, argv) ? undefined : findServer();
+  const isLocal = mustRunLocally(request, argv);
+  const places = isLocal ? undefined : findServer();
+  const startsServer = !isLocal && mayStartServer(request);
   if (places === undefined) {
     const { runLocally } = await import("./run_locally.ts");
-    return await runLocally(request, { outlets, signals });
+    const serverArgv = startsServer ? argv : undefined;
+    return await runLocally(request, { outlets, signals, serverArgv });
   }
   const { runOnServer } = await import("./run_on_server.ts");
-  return await runOnServer(request, { argv, outlets, signals, places });
+  return await runOnServer(request, { argv, outlets, signals, places, startsServer });
+}
+
+/** Returns true if the caller wants a server for later runs. A tool of Claude Code must not leave a process behind. */
+function mayStartServer({ warm }: RunRequest): boolean {
+  const env = Deno.env.toObject();
+  return (warm || env["CLAUDE_PRINT_SERVE"] === "auto") && env["CLAUDECODE"] === undefined;
 }
 
 /** Variables that name folders. A relative path in one of them depends on the working directory. */

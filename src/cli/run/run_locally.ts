@@ -8,17 +8,25 @@ import { runPrompt } from "./run_prompt.ts";
  * Carries out a run of one prompt, or of a conversation on stdin, in this process.
  *
  * @param options.prompt the prompt or the error of reading it, if stdin was read already
+ * @param options.serverArgv the command line of the run, if a server is to be started for runs like it
  * @returns the exit code
  */
 export async function runLocally(
   request: RunRequest,
-  { prompt, ...invocation }: Pick<Invocation, "outlets" | "signals"> & {
+  { prompt, serverArgv, ...invocation }: Pick<Invocation, "outlets" | "signals"> & {
     readonly prompt?: Promise<string> | undefined;
+    readonly serverArgv?: readonly string[] | undefined;
   },
 ): Promise<number> {
-  return await performRequest(request, ownInvocation(invocation), {
+  const starter = serverArgv === undefined
+    ? undefined
+    : new (await import("./server_starter.ts")).ServerStarter(serverArgv);
+  const onInput = starter?.observe;
+  const exitCode = await performRequest(request, ownInvocation({ ...invocation, onInput }), {
     readPrompt: (io) => prompt ?? readPrompt(request, denoPromptIo(io)),
   });
+  starter?.traceEnd();
+  return exitCode;
 }
 
 /**

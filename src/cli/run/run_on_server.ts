@@ -24,23 +24,33 @@ const GRACE_MS = 60_000;
  */
 export async function runOnServer(
   request: RunRequest,
-  { argv, places, ...invocation }: Pick<Invocation, "outlets" | "signals"> & {
+  { argv, places, startsServer, ...invocation }: Pick<Invocation, "outlets" | "signals"> & {
     readonly argv: readonly string[];
     readonly places: ServerPlaces;
+    /** Whether to start a server if none listens. */
+    readonly startsServer: boolean;
   },
 ): Promise<number> {
   const { outlets, signals } = invocation;
-  const runInstead = async (why: string | undefined, prompt?: Promise<string>) => {
+  const runInstead = async (
+    why: string | undefined,
+    { prompt, serverArgv }: {
+      readonly prompt?: Promise<string> | undefined;
+      readonly serverArgv?: readonly string[] | undefined;
+    } = {},
+  ) => {
     if (request.trace && why !== undefined) {
       outlets.notify(`[     0 ms] without a server: ${why}\n`);
     }
     // The run awaits it later; until then Deno must not take its rejection for unhandled.
     prompt?.catch(() => {});
     const { runLocally } = await import("./run_locally.ts");
-    return await runLocally(request, { ...invocation, prompt });
+    return await runLocally(request, { ...invocation, prompt, serverArgv });
   };
   const server = connectToServer(places);
-  if (typeof server === "string") return await runInstead(server);
+  if (typeof server === "string") {
+    return await runInstead(server, { serverArgv: startsServer ? argv : undefined });
+  }
   const isConversation = request.inputFormat === "stream-json";
   let prompt: string | undefined;
   let cwd: string;
@@ -50,7 +60,7 @@ export async function runOnServer(
   } catch (error) {
     server.close();
     // The local run reports the error in the right format.
-    return await runInstead(undefined, Promise.reject(error));
+    return await runInstead(undefined, { prompt: Promise.reject(error) });
   }
   const { timeoutMs, drainTimeoutMs, exitTimeoutMs, waitForLimitMs } = request;
   const isUnlimited = isConversation || waitForLimitMs !== undefined;
@@ -70,10 +80,9 @@ export async function runOnServer(
     case "exited":
       return end.code;
     case "refused":
-      return await runInstead(
-        end.reason,
-        prompt === undefined ? undefined : Promise.resolve(prompt),
-      );
+      return await runInstead(end.reason, {
+        prompt: prompt === undefined ? undefined : Promise.resolve(prompt),
+      });
     case "lost":
       return await reportLostRun(end, { request, outlets });
   }

@@ -224,6 +224,7 @@ async function perform(
     onInput: (input) => {
       recorder?.input(input);
       watcher?.observe(input);
+      invocation.onInput?.(input, tracer.trace);
     },
     trace: tracer.trace,
     onLogLine: (line) => outlets.notify(`${line}\n`),

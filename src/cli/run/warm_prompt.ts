@@ -83,6 +83,16 @@ function fitsSocketPaths(env: Environment): boolean {
   );
 }
 
+/** The conversation that carries out a run of one prompt. */
+export function warmRequest(request: RunRequest): RunRequest {
+  return {
+    ...request,
+    partialMessages: request.partialMessages || request.streamText,
+    // With text output, Claude Code prints more on stderr.
+    ...(request.outputFormat === "text" ? { answerAlone: true } : {}),
+  };
+}
+
 /**
  * Runs one prompt as a conversation of one message, if possible with a warm child. The output is that of a run.
  *
@@ -118,12 +128,7 @@ export async function runPromptWarm(
     watcher = undefined;
   };
   const hold: HoldRun = (changing) =>
-    delegation.hold({
-      ...request,
-      partialMessages: request.partialMessages || request.streamText,
-      // With text output, Claude Code prints more on stderr.
-      ...(request.outputFormat === "text" ? { answerAlone: true } : {}),
-    }, {
+    delegation.hold(warmRequest(request), {
       env,
       cwd,
       caller: new CommittedCaller(caller, delegation),

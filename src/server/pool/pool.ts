@@ -1,5 +1,6 @@
 import type { RunRequest } from "../../cli/arguments/run_request.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
+import type { JsonObject } from "../../json_object.ts";
 import { awaitInput } from "../../run/perform_conversation.ts";
 import { Demand, type PoolLimits } from "./demand.ts";
 import {
@@ -119,7 +120,7 @@ export class Pool implements AsyncDisposable {
     }
     const { initialize } = options.caller;
     const why = cold ??
-      (initialize === undefined ? undefined : findColdInitializeReason(initialize));
+      (initialize === undefined ? undefined : findColdInitializeReason(initialize.body));
     if (why !== undefined) options.trace(`starts cold: ${why}`);
     if (why !== undefined || this.#options.warm === 0 || this.#isClosed) {
       return await this.#run(() => this.#start(request, options));
@@ -146,17 +147,26 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Keeps warm children for a request, also while nobody makes it.
+   * Starts a warm child for a request that nobody has made yet.
    *
+   * @param options.initialize the body of the caller's `initialize` request, if the first line is one
+   * @param options.isKept whether to keep warm children also while nobody makes the request
    * @returns the reason when a warm child cannot serve the request
    */
   async prewarm(
     request: RunRequest,
-    surroundings: Pick<HoldOptions, "env" | "cwd">,
+    { isKept = true, ...surroundings }: Pick<HoldOptions, "env" | "cwd"> & {
+      readonly initialize?: JsonObject | undefined;
+      readonly isKept?: boolean;
+    },
   ): Promise<string | undefined> {
-    const why = findColdStartReason(request);
+    const { initialize } = surroundings;
+    const why = findColdStartReason(request) ??
+      (initialize === undefined ? undefined : findColdInitializeReason(initialize));
     if (why !== undefined) return why;
-    this.#demand.pin(await createChildProfile(request, surroundings), performance.now());
+    const profile = await createChildProfile(request, surroundings);
+    if (isKept) this.#demand.pin(profile, performance.now());
+    else this.#demand.recordRequest(profile, performance.now());
     this.#fill();
     return undefined;
   }

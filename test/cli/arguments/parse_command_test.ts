@@ -109,6 +109,7 @@ testCommands("a command knows its flags", [
       tcp: { hostname: "::1", port: 7 },
     },
   }],
+  ["serve --background 2.5", { options: { ...SERVE, backgroundMs: 2500 } }],
   ["serve --port 0 --agentapi -- --model x", {
     options: {
       ...SERVE,
@@ -281,7 +282,7 @@ const VALUES: Readonly<Record<string, string>> = {
   ...{ "--ignore": "/metadata/user_id", "--mode": "verify", "--good": "2.1.280" },
   "--bad": "2.1.332",
 };
-const NUMBERS = /^--(?:speed|port|split|patience|at|warm|max|idle|conversations)$/u;
+const NUMBERS = /^--(?:speed|port|split|patience|at|warm|max|idle|background|conversations)$/u;
 
 /** What a command, one of its first words, or a flag cannot do without. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {

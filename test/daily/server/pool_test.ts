@@ -143,8 +143,7 @@ Deno.test("an equal initialize gets a warm child", async () => {
 });
 
 Deno.test("a child with an open question is not shared", async () => {
-  const why = (body: JsonObject) =>
-    findColdInitializeReason({ id: "1", subtype: "initialize", body });
+  const why = (body: JsonObject) => findColdInitializeReason(body);
   const hooksOf = (event: string) => ({ hooks: { [event]: [{ hookCallbackIds: ["hook_0"] }] } });
   assertEquals(why({ ...hooksOf("Stop"), sdkMcpServers: [], agents: {} }), undefined);
   assertStringIncludes(why(hooksOf("Notification")) ?? "", "hooks of Notification");

@@ -15,7 +15,14 @@ export interface Served extends AsyncDisposable {
 
 /** Starts a server and waits until it listens. */
 export async function serve(
-  { args = ["--warm", "0"], env: own = {}, cwd = "/", wrap = (command) => command, ...options }: {
+  {
+    args = ["--warm", "0"],
+    env: own = {},
+    cwd = "/",
+    wrap = (command) => command,
+    stdin,
+    ...options
+  }: {
     readonly args?: readonly string[];
     /** What it knows of a home; by default there is nothing in it. */
     readonly env?: Readonly<Record<string, string>>;
@@ -24,6 +31,8 @@ export async function serve(
     readonly wrap?: (command: readonly string[]) => readonly string[];
     /** Where temporary files are, if the server is to be found there, and not in a folder of its own. */
     readonly inTemp?: string;
+    /** What it reads on stdin, by what its clients have in their environment. */
+    readonly stdin?: (env: Served["env"]) => string;
     /** Takes what it says first. */
     readonly onStdout?: (text: string) => void;
   } = {},
@@ -42,6 +51,7 @@ export async function serve(
       ...env,
     },
     cwd,
+    stdin: stdin?.(env),
     onStdout: (text) => {
       if (!text.endsWith("\n")) return;
       onStdout(text);
