@@ -1,3 +1,4 @@
+import type { ThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import { runPrintMode } from "./print_mode.ts";
@@ -39,23 +40,64 @@ export async function measureServed(
     theirs.push(times[1] ?? NaN);
   }
   const ratio = median(own) / median(theirs);
+  const second = await measureSecondRun(world, options);
   options.onRound(`${CALLERS} callers`);
   await server.untilReady();
   const ownRate = await runsASecond(() => runServed(world, server));
   const otherRate = await runsASecond(() => runPrintMode(world.claude, printMode));
-  return [{
-    what: "claude-print -p, warm",
+  return [
+    {
+      what: "claude-print -p, warm",
+      value: `${median(own).toFixed(0)} ms`,
+      against: `claude -p, ${median(theirs).toFixed(0)} ms`,
+      ratio,
+      target: { text: `<= ${MAX_RATIO} x`, ok: ratio <= MAX_RATIO },
+    },
+    second,
+    {
+      what: `${CALLERS} callers of a server`,
+      value: `${ownRate.toFixed(2)} runs/s`,
+      against: `claude -p, ${otherRate.toFixed(2)} runs/s`,
+      ratio: ownRate / otherRate,
+      target: { text: ">= 1 x", ok: ownRate >= otherRate },
+    },
+  ];
+}
+
+/**
+ * Measures the second of two runs of which the first starts a server in the background, in turns with `claude -p`. In each
+ * round there is no server at first.
+ */
+async function measureSecondRun(
+  world: World,
+  options: { readonly runs: number; readonly onRound: (text: string) => void },
+): Promise<Row> {
+  const own: number[] = [];
+  const theirs: number[] = [];
+  const { claudePrint, printMode } = world.homes;
+  const env = { ...await runtimeEnv(claudePrint), CLAUDE_PRINT_SERVE: "auto" };
+  const path = `${env.XDG_RUNTIME_DIR}/claude-print/http.sock`;
+  for (let round = 1; round <= options.runs; round++) {
+    options.onRound(`second runs, round ${round} of ${options.runs}`);
+    await runServed(world, { env });
+    while (await Deno.lstat(path).catch(() => undefined) === undefined) await sleep(50);
+    using server = askServer(path);
+    await server.untilReady();
+    await sleep(WAITED_MS);
+    own.push(await runServed(world, { env }));
+    theirs.push(await runPrintMode(world.claude, printMode));
+    await server.stop();
+    while (await Deno.lstat(path).catch(() => undefined) !== undefined) await sleep(50);
+  }
+  await Deno.remove(env.XDG_RUNTIME_DIR, { recursive: true });
+  const ratio = median(own.map((ms, round) => ms / (theirs[round] ?? NaN)));
+  return {
+    what: "the second run, with --warm",
     value: `${median(own).toFixed(0)} ms`,
     against: `claude -p, ${median(theirs).toFixed(0)} ms`,
     ratio,
-    target: { text: `<= ${MAX_RATIO} x`, ok: ratio <= MAX_RATIO },
-  }, {
-    what: `${CALLERS} callers of a server`,
-    value: `${ownRate.toFixed(2)} runs/s`,
-    against: `claude -p, ${otherRate.toFixed(2)} runs/s`,
-    ratio: ownRate / otherRate,
-    target: { text: ">= 1 x", ok: ownRate >= otherRate },
-  }];
+    target: { text: "<= 1 x", ok: ratio <= 1 },
+  };
 }
 
 /** How many runs are over in a second where each caller begins one when its last one is over. */
@@ -75,10 +117,28 @@ interface Served extends AsyncDisposable {
   readonly untilReady: () => Promise<void>;
 }
 
+/** The environment of a home, with a folder of its own for the sockets of a server. */
+async function runtimeEnv({ path, env }: ThrowawayHome) {
+  const folder = await Deno.makeTempDir({ dir: path, prefix: "x" });
+  return { ...env, XDG_RUNTIME_DIR: folder };
+}
+
+/** Asks a server by its HTTP socket. */
+function askServer(path: string) {
+  const client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
+  const ask = async (path: string, method = "GET") =>
+    await (await fetch(`http://localhost${path}`, { client, method })).text();
+  return {
+    untilReady: async () => {
+      while (!/_pool_children\{ready="true"\} [1-9]/u.test(await ask("/metrics"))) await sleep(50);
+    },
+    stop: () => ask("/v1/server", "DELETE"),
+    [Symbol.dispose]: () => client.close(),
+  };
+}
+
 async function startServer({ homes: { claudePrint } }: World): Promise<Served> {
-  const folder = `${claudePrint.path}/run`;
-  await Deno.mkdir(folder, { mode: 0o700 });
-  const env = { ...claudePrint.env, XDG_RUNTIME_DIR: folder };
+  const env = await runtimeEnv(claudePrint);
   const [program = "", ...args] = CLAUDE_PRINT_CACHED;
   const child = new Deno.Command(program, {
     args: [...args, "serve"],
@@ -93,19 +153,16 @@ async function startServer({ homes: { claudePrint } }: World): Promise<Served> {
   const { value } = await reader.read();
   // The first line is the socket on which it speaks HTTP.
   const [path = ""] = new TextDecoder().decode(value).split("\n");
-  const client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
-  const metrics = async () => await (await fetch("http://localhost/metrics", { client })).text();
+  const server = askServer(path);
   return {
     env,
-    untilReady: async () => {
-      while (!/_pool_children\{ready="true"\} [1-9]/u.test(await metrics())) await sleep(50);
-    },
+    untilReady: server.untilReady,
     [Symbol.asyncDispose]: async () => {
-      client.close();
+      server[Symbol.dispose]();
       child.kill("SIGTERM");
       await child.status;
       await reader.cancel();
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(env.XDG_RUNTIME_DIR, { recursive: true });
     },
   };
 }
