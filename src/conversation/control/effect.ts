@@ -5,17 +5,17 @@ import type { DeadlineName, Exit, HookPayload } from "./input.ts";
 import type { Message, SettledMessage } from "./message.ts";
 import type { Screen } from "../terminal/screen.ts";
 
-/** What a caller may change about MCP servers. */
+/** The caller's changes of MCP servers. */
 export interface ServerChanges {
   /** The servers that the caller has set last, as in `--mcp-config`. */
   readonly setServers?: JsonObject;
-  /** The names of those that could not be reached when they were set: the first request does not wait for them again. */
+  /** Servers that could not be reached when they were set. The first API request does not wait for them again. */
   readonly unreached?: readonly string[];
-  /** Whether servers are switched on, by their names; absent for those that were never switched. */
+  /** Servers that the caller has enabled (true) or disabled (false), by name. */
   readonly switched?: Readonly<Record<string, boolean>>;
 }
 
-/** What the caller has changed by a request or a command, and what only the start of another child can change. */
+/** Changes by a request or a command that need another child. */
 export interface ChildChanges extends ServerChanges {
   /** The model; null for the default one. */
   readonly model?: string | null;
@@ -30,9 +30,9 @@ export interface ChildChanges extends ServerChanges {
   readonly thinkingDisplay?: string | null;
   /** Arguments that load further plugins; all are read again. */
   readonly plugins?: readonly string[];
-  /** Settings that override those of `--settings`; null for a setting that is removed. */
+  /** Settings that override those of `--settings`; null removes a setting. */
   readonly flagSettings?: JsonObject;
-  /** The session in which the conversation goes on. */
+  /** The session in which the conversation continues. */
   readonly begun?: string;
   /** Whether the files that messages mention are no longer read. */
   readonly readsNoMentions?: true;
@@ -47,7 +47,7 @@ export interface Answer {
   readonly type: "answer";
   readonly id: string;
   readonly reply?: HookPayload;
-  /** Forbids what the event is about, where its hooks can. */
+  /** Forbids the event's action, if its hooks can. */
   readonly veto?: true;
 }
 
@@ -69,19 +69,19 @@ export type Ending =
     readonly name: string;
     readonly available: readonly string[];
   }
-  /** The caller's hook of a prompt has given the answer of another event's hook; `message` says so. */
+  /** The caller's answer to a prompt's hook names another event; `message` is the error. */
   | { readonly kind: "misnamed-answer"; readonly message: string }
   /** The conversation has cost as much as it may. */
   | { readonly kind: "budget" }
   /** A hook of ours stopped the turn: the model has tried as often as it may to give a structured answer. */
   | { readonly kind: "output-tries" }
-  /** The child is idle again and no hook said so: an interrupted turn, or a command it carried out by itself. */
+  /** The child is idle again without a hook: an interrupted turn, or a command that it carried out by itself. */
   | { readonly kind: "idle"; readonly prompted: boolean }
-  /** A hook of the project's has blocked the prompt; `text` is what Claude Code says of it. */
+  /** A hook of the project has blocked the prompt; `text` is Claude Code's message. */
   | { readonly kind: "blocked"; readonly text: string }
   /** The child ended by itself before the turn did. */
   | { readonly kind: "exited"; readonly exit: Exit }
-  /** The child refused to start, and said why, as `claude -p` says it: with an exit code of 1. */
+  /** The child refused to start and printed why. `claude -p` prints the same and exits with 1. */
   | { readonly kind: "refused"; readonly words: string }
   /** The wall clock ran out. */
   | { readonly kind: "timeout" }
@@ -93,20 +93,20 @@ export type Ending =
   | { readonly kind: "interrupted"; readonly signal: StopSignal }
   /** The caller stopped the turn, and nothing else. */
   | { readonly kind: "aborted" }
-  /** The child goes on with a turn that the caller has stopped. */
+  /** The child continues a turn that the caller has stopped. */
   | { readonly kind: "unstoppable" }
   /** A message was answered, or refused, without the child. */
   | { readonly kind: "settled"; readonly message: SettledMessage }
   /** There are no further messages. */
   | { readonly kind: "closed" }
-  /** The session goes on in another child, which is started with changes. */
+  /** The session continues in another child, which is started with changes. */
   | {
     readonly kind: "renewed";
     readonly changes: ChildChanges;
     /** Whether this child has lost its prompts. */
     readonly lost?: true;
   }
-  /** What the caller sent could not be understood. */
+  /** The caller's input is invalid. */
   | { readonly kind: "unreadable"; readonly reason: string }
   /** A dialog waits for a choice that this program does not know, or does not make. */
   | { readonly kind: "dialog"; readonly name?: string; readonly screen: Screen }
@@ -124,10 +124,10 @@ export type Ending =
  *
  * - `failed`: the caller could not be asked, or its answer is invalid
  * - `withdrawn`: the turn was stopped first
- * - `forbidden`: a hook of the caller's forbade the call
- * - `late`: a hook of the caller's did not answer in time, or the prompt tool has failed
- * - `gone`: the caller has gone, whose hook could have forbidden the call
- * - `unasked`: a hook of the caller's wanted a person to be asked, and none can be
+ * - `forbidden`: a hook of the caller forbade the call
+ * - `late`: a hook of the caller did not answer in time, or the prompt tool has failed
+ * - `gone`: the caller has gone, and its hook could have forbidden the call
+ * - `unasked`: a hook of the caller wanted the user to be asked, which is impossible
  */
 export type CallDecision =
   | "accepted"
@@ -139,7 +139,7 @@ export type CallDecision =
   | "gone"
   | "unasked";
 
-/** What the session wants done. */
+/** Something that the driver or the output is to do. */
 export type Effect =
   /** Type to the child's terminal, completely and in order. */
   | { readonly type: "write"; readonly bytes: Uint8Array }
@@ -149,7 +149,7 @@ export type Effect =
   | { readonly type: "deliver"; readonly prompt: string }
   /** Answer a hook that waits. */
   | Answer
-  /** Set a deadline anew, or clear it when `afterMs` is absent. */
+  /** Arm a deadline again, or clear it if `afterMs` is absent. */
   | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
   /** Postpone all deadlines but the wall clock's. */
   | { readonly type: "postpone"; readonly byMs: number }
@@ -171,8 +171,8 @@ export type Effect =
   /** Report the rest of a shell's output, and then forget the shell. */
   | { readonly type: "leave-shell"; readonly id: string }
   /**
-   * A turn is over, and the conversation goes on. What has not been `recorded` yet of it will be, before the next turn's
-   * prompt. `tickets` are those of its messages; `unwritten` are those whose lines have not been read, and may still come.
+   * A turn has ended, and the conversation continues. If not `recorded`, lines of it follow before the next turn's prompt.
+   * `tickets` are those of its messages; `unwritten` are those of messages whose lines are not read yet.
    */
   | {
     readonly type: "turn";
@@ -181,12 +181,11 @@ export type Effect =
     readonly tickets: readonly string[];
     readonly unwritten?: readonly Message[];
   }
-  /** Answer a request of the caller; `used` for one to which belongs what the conversation has used. */
+  /** Answer a request of the caller; `used` if the answer includes the conversation's usage. */
   | { readonly type: "respond"; readonly response: ControlResponse; readonly used?: true }
   /**
-   * Ask a headless Claude Code beside the child, or look at what a task has written where that is asked, and answer with a
-   * `consulted` input. It is started with `changes`, where
-   * what is asked for comes after them and the child was started before.
+   * Ask the headless helper, or read a task's output, and give the answer as a `consulted` input. The helper is started with
+   * `changes` that the child does not have yet.
    */
   | {
     readonly type: "consult";
@@ -197,7 +196,7 @@ export type Effect =
   | { readonly type: "ask"; readonly id: string; readonly question: CallerQuestion }
   /** Send a message to the child in the name of an MCP server. */
   | { readonly type: "mcp-message"; readonly server: string; readonly message: JsonObject }
-  /** Tell the caller that its answer is not needed any more. */
+  /** Withdraw a question to the caller. */
   | { readonly type: "withdraw"; readonly id: string }
   /** Report the decision about a call. */
   | { readonly type: "decided"; readonly toolUseId: string; readonly decision: CallDecision }
@@ -207,15 +206,15 @@ export type Effect =
   | { readonly type: "stopped"; readonly task: string }
   /** The caller has chosen another model. */
   | { readonly type: "model"; readonly model: string }
-  /** The permission mode has changed because of an answer or a request of the caller's. */
+  /** An answer or a request of the caller has changed the permission mode. */
   | { readonly type: "mode"; readonly mode: string }
-  /** Report that a hook of the caller's has failed, in the words of `claude -p`. */
+  /** Report that a hook of the caller has failed, in the words of `claude -p`. */
   | {
     readonly type: "remark";
     readonly text: string;
-    /** Whether Claude Code says it in its own name, and not of a call of the caller's that has failed. */
+    /** Whether it is Claude Code's own message, not about a failed call of the caller. */
     readonly own?: true;
-    /** Whether a Stop hook has failed that was to block then, of which is told besides. */
+    /** Whether it is about a Stop hook that was to block on failure. */
     readonly ofStop?: true;
   }
   /** Commands have been read again. */
@@ -233,7 +232,7 @@ export type Effect =
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */
   | { readonly type: "end"; readonly ending: Ending; readonly exit?: Exit };
 
-/** Sets a deadline anew, or clears it. */
+/** Arms a deadline again, or clears it. */
 export function deadline(name: DeadlineName, afterMs?: number): Effect {
   return { type: "deadline", name, ...(afterMs === undefined ? {} : { afterMs }) };
 }

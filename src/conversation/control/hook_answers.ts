@@ -1,12 +1,12 @@
 import { DEFERRED_RESULT, TURN_LIMIT_REASON } from "../../claude/transcript/special_entries.ts";
 import type { HookPayload } from "./input.ts";
 
-/** What the model is told instead where a hook that has not said why wants somebody to be asked, as by `claude -p`. */
+/** The denial if a hook wants the user to be asked and gives no reason, in the words of `claude -p`. */
 export function confirmationAsked(tool: string): string {
   return `Hook PreToolUse:${tool} asked for confirmation for this tool`;
 }
 
-/** The answer to PreToolUse that has a call asked about, whatever the mode of the child allows. */
+/** The answer to PreToolUse that requires a permission in every mode. */
 export const ASKING: HookPayload = {
   hookSpecificOutput: {
     hookEventName: "PreToolUse",
@@ -20,7 +20,7 @@ export function dontAskWords(tool: string): string {
   return `Permission to use ${tool} has been denied because Claude Code is running in don't ask mode.`;
 }
 
-/** The answer to PermissionRequest that refuses, with what the model is told. */
+/** The answer to PermissionRequest that denies a call, with a message for the model. */
 export function denial(message: string): HookPayload {
   return {
     hookSpecificOutput: {
@@ -42,8 +42,8 @@ export const OVERSPENT: HookPayload = {
 };
 
 /**
- * The answer to PostToolBatch that ends the turn; to Stop, the one after which no other hook has it go on: what that one
- * says is written down, and nothing is asked (2.1.330).
+ * The answer to PostToolBatch and Stop that ends the turn. After it no other Stop hook continues the turn: its text is written
+ * to the transcript, and no API request follows (2.1.330).
  */
 export const STOP: HookPayload = { continue: false, stopReason: TURN_LIMIT_REASON };
 

@@ -8,7 +8,7 @@ import type { LateTerms } from "./session_options.ts";
 import type { Message } from "./message.ts";
 import type { Screen } from "../terminal/screen.ts";
 
-/** How a process ended, as `waitpid(2)` tells it. */
+/** How a process ended, from `waitpid(2)`. */
 export type Exit =
   | { readonly kind: "exited"; readonly code: number }
   | {
@@ -31,47 +31,47 @@ export type Input =
   & (
     /** The child is running. */
     | { readonly type: "spawned" }
-    /** The caller of a warm child comes, with its limits and what it wants printed. */
+    /** A caller takes the warm child. `terms` are its limits and its choice of output. */
     | { readonly type: "terms"; readonly terms: LateTerms }
     /** The caller sends a message. */
     | { readonly type: "message"; readonly message: Message }
     /** The caller sends a control request. */
     | { readonly type: "control"; readonly request: ControlRequest }
-    /** The headless helper replies to a request of the caller's. */
+    /** The headless helper replies to a request of the caller. */
     | { readonly type: "consulted"; readonly id: string; readonly said: HelperReply }
     /** The caller answers a question. */
     | { readonly type: "answer"; readonly answer: ControlAnswer }
-    /** The child sends a message to an MCP server of the caller's, or to ours. */
+    /** The child sends a message to an MCP server of the caller, or to ours. */
     | {
       readonly type: "mcp-message";
       readonly server: string;
       readonly message: JsonObject;
-      /** What is wrong with a structured answer that it hands over; absent for anything else. */
+      /** The problems of the structured answer in it; absent for other messages. */
       readonly problems?: readonly OutputProblem[];
     }
     /** The caller sends no more messages. */
     | { readonly type: "closed" }
     /** The caller's input is invalid. */
     | { readonly type: "unreadable"; readonly reason: string }
-    /** What the child has cost so far, from its status line. */
+    /** The child's cost so far, from its status line. */
     | (Spent & {
       readonly type: "cost";
       /** The limits that the status line reports. */
       readonly limits?: StatusLineLimits;
-      /** When the status line ran, in milliseconds since the epoch; absent where the file system does not tell. */
+      /** When the status line ran, in milliseconds since the epoch; absent if the file system has no times. */
       readonly ranAt?: number;
     })
     /** Bytes the child wrote to its terminal. */
     | { readonly type: "terminal"; readonly bytes: Uint8Array }
-    /** A hook of ours runs; `payload` is what Claude Code gave it, and `id` is there if it waits for an answer. */
+    /** One of our hooks runs. `payload` is from Claude Code; `id` is present if the hook waits for an answer. */
     | {
       readonly type: "hook";
       readonly event: string;
       readonly payload: HookPayload;
       readonly id?: string;
-      /** Which of the caller's hooks it stands for, by its place among them; absent for one of ours. */
+      /** The index of the caller's hook that it stands for; absent for our own hooks. */
       readonly callback?: number;
-      /** When it ran, in milliseconds since the epoch; absent where the file system does not tell. */
+      /** When it ran, in milliseconds since the epoch; absent if the file system has no times. */
       readonly ranAt?: number;
     }
     /** How many connections to MCP servers the child has begun, and how many of them it has done with. */
@@ -79,7 +79,7 @@ export type Input =
       readonly type: "mcp";
       readonly begun: number;
       readonly done: number;
-      /** What became of those, by the name of the server; the first recordings do not say. */
+      /** Whether they are connected, by server; absent in the first recordings. */
       readonly settled?: Readonly<Record<string, "connected" | "failed">>;
     }
     /** Hooks of ours cannot report: their folder is full, or gone. */
@@ -102,22 +102,22 @@ export type Input =
     | { readonly type: "transcript"; readonly entry: Entry }
     /** A line was added to the transcript of a subagent. */
     | { readonly type: "subagent"; readonly line: SubagentLine }
-    /** What Claude Code notes beside the transcript of a subagent, new or changed, if it is to be mirrored. */
+    /** The note about a subagent was written or changed. Claude Code keeps it next to the subagent's transcript. */
     | { readonly type: "subagent-note"; readonly agentId: string; readonly note: JsonObject }
     /** All lines that the child has written so far were input. */
     | { readonly type: "read" }
-    /** A line was added to the child's debug log, where that is to be told. */
+    /** A line was added to the child's debug log, if the log is read. */
     | { readonly type: "log"; readonly line: string }
     /** A request to the API failed; whether it is made again is not known yet. */
     | { readonly type: "fault"; readonly fault: ApiFault }
     /** A request to the API failed and will be made again. */
     | { readonly type: "retry"; readonly retry: ApiRetry }
-    /** A part of what the API streams to the child for the conversation itself, by the number of its request. */
+    /** A part of the API's stream for the conversation itself; `request` counts the API requests. */
     | { readonly type: "stream"; readonly request: number; readonly part: StreamedPart }
     /**
-     * The ids of the shells that run, in the order of their start, and of some that ran; after a `list-shells`. Each was
-     * started at the time in its place in `startedAt`, in milliseconds since the epoch, as far as the file system tells:
-     * otherwise that is 0. They are `unused` if neither a shell nor a subagent has run yet.
+     * The answer to `list-shells`: ids of the shells that run, in the order of their start, and of some that have ended.
+     * `startedAt` has the time of each start in milliseconds since the epoch, or 0 if the file system has no times. `unused`
+     * if neither a shell nor a subagent has run yet.
      */
     | {
       readonly type: "shells";
@@ -126,9 +126,8 @@ export type Input =
       readonly unused?: true;
     }
     /**
-     * The tool Bash ran a shell. Its id is that of the task; `command` is what its process was seen to carry out, absent
-     * for one that was gone too soon. It is `running` if it still is, and has been for so long that all calls until its
-     * start have been told.
+     * The Bash tool ran a shell. Its id is that of the task. `command` is from its process, absent if the process ended too
+     * soon. `running` if it has run for so long that all calls before its start are in the transcript.
      */
     | {
       readonly type: "shell";
@@ -136,14 +135,14 @@ export type Input =
       readonly command?: string;
       readonly running: boolean;
     }
-    /** What a shell has written; `stream` is absent where it was not looked at, or cannot be told. */
+    /** Output of a shell; `stream` is absent if stdout and stderr are not separated. */
     | {
       readonly type: "shell-output";
       readonly id: string;
       readonly text: string;
       readonly stream?: "stdout" | "stderr";
     }
-    /** All that a shell has written has been told; with `cut`, all that is ever told of so much. */
+    /** All output of a shell was reported; `cut` if it was too long and the rest is left out. */
     | { readonly type: "shell-over"; readonly id: string; readonly cut?: true }
     /** The screen as a person would see it, after a `look`. */
     | { readonly type: "screen"; readonly screen: Screen }
@@ -173,21 +172,21 @@ export type HelperReply =
 
 /** A way in which a structured answer does not fit its schema. */
 export interface OutputProblem {
-  /** The place and what is asked for there. */
+  /** The place, and what is required there. */
   readonly text: string;
-  /** What was found there, as the rest of the sentence. */
+  /** What was found there, as the end of the sentence. */
   readonly found?: string;
 }
 
-/** A part of what the API streams: that it is asked, what it says of limits, an event, and that nothing more comes. */
+/** A part of the API's stream: the request, the limits, an event, or the end. */
 export type StreamedPart =
   | { readonly kind: "request"; readonly offer?: RequestOffer }
-  /** Nothing is said where a limit is used up. */
+  /** Without limits if one is used up. */
   | { readonly kind: "limits"; readonly limits?: HeardLimits }
   | { readonly kind: "event"; readonly event: JsonObject }
   | { readonly kind: "end" };
 
-/** What the first request of a child offers the model. */
+/** What the child's first API request offers the model. */
 export interface RequestOffer {
   /** Names of tools. */
   readonly tools: readonly string[];
@@ -195,9 +194,9 @@ export interface RequestOffer {
   readonly fast: boolean;
 }
 
-/** What the API says of a subscription's limits with an answer, and when that was. */
+/** The subscription's limits in the headers of an answer, and the time of the answer. */
 export interface HeardLimits {
-  /** The headers that are about them, by their names without what all of these begin with. */
+  /** The headers by name, without their common prefix. */
   readonly headers: Readonly<Record<string, string>>;
   /** In seconds since the epoch. */
   readonly now: number;
@@ -206,12 +205,12 @@ export interface HeardLimits {
 /** A hook's payload: an object of Claude Code's making, so nothing about its fields is certain. */
 export type HookPayload = Readonly<Record<string, unknown>>;
 
-/** A subagent, as Claude Code notes it beside its transcript. */
+/** A subagent, from the note next to its transcript. */
 export interface Subagent {
   readonly agentId: string;
-  /** The call that started it, as its note says; that of a skill that runs as one says none. */
+  /** The call that started it; absent for a skill that runs as a subagent. */
   readonly toolUseId?: string;
-  /** Whether a skill runs as one that the turn does not wait for. */
+  /** Whether it is a skill for which the turn does not wait. */
   readonly background?: true;
   readonly type: string;
   readonly description: string;
@@ -239,35 +238,35 @@ export interface ApiRetry extends ApiFault {
   readonly delayMs: number;
 }
 
-/** What a child leaves that has ended. */
+/** What a child leaves behind at its end. */
 export interface ChildRemains {
-  /** What it cost, as `.claude.json` says; absent after SIGKILL. */
+  /** Its cost from `.claude.json`; absent after SIGKILL. */
   readonly cost?: Cost;
   /** The version of the executable; absent where it names none, or where a transcript did. */
   readonly version?: string;
 }
 
 /**
- * Whether a hook tells that the turn has failed. That of an agent does not: the turn goes on without it, as it does when
- * the agent fails that makes the summary of a compaction (2.1.330).
+ * Whether a hook reports that the turn has failed. The failure of an agent does not end the turn, nor that of the agent which
+ * writes the summary of a compaction (2.1.330).
  */
 export function isTurnFailure(event: string, payload: HookPayload): boolean {
   return event === "StopFailure" && payload["agent_id"] === undefined;
 }
 
 /**
- * The deadlines a session sets for itself. These have a flag:
+ * The deadlines of a session. These have a flag:
  *
- * - `timeout`: the wall clock, which nothing extends; of a turn where there may be many
- * - `start`: from the spawn to a usable prompt, extended by the first byte and by every answered dialog
- * - `delivery`: from there to the prompt being taken, extended by hooks, changes of status and the paste's echo
+ * - `timeout`: wall clock, which nothing extends; of each turn if the conversation has many
+ * - `start`: from the spawn to a usable prompt; the first byte and each answered dialog extend it
+ * - `delivery`: from there until the child takes the prompt; hooks, status changes and the paste's echo extend it
  * - `silence`: without any sign of life in a turn
  * - `drain`: from the announced end of the turn to the idle child
  * - `exit`: from the signal to the child's end
  *
- * The others are the machines' own, `init`, `shells`, `subagent`, `compaction`, `priced` and `beat` those of the frames; `background` runs
- * from the end of a turn to the end of the wait for tasks in the background, `renewal` from a change to the child that has it, `foreground` from the key that puts calls there,
- * `task` from a key in the list of them.
+ * Some of the others: `background` runs from the end of a turn to the end of the wait for background tasks, `renewal` from a
+ * change to the child that has it, `foreground` from the key that puts calls into the background, `task` from a key in the
+ * list of tasks. Output has `init`, `shells`, `subagent`, `compaction`, `priced` and `beat`.
  */
 export const DEADLINE_NAMES = [
   "timeout",

@@ -12,12 +12,12 @@ export type WayIn = "stdin" | "paste" | "rendezvous";
 /** When a message is the child's business: at once, in the turn under way if it still can be, or after everything else. */
 export type Priority = "now" | "next" | "later";
 
-/** What every message says of itself. */
+/** Fields of every message. */
 interface MessageFields {
   readonly text: string;
   /** The id that the caller gave it. */
   readonly uuid?: string;
-  /** What its sender knows it by where results are handed over: it is never printed. */
+  /** The sender's key for the result. It is not printed. */
   readonly ticket?: string;
   /**
    * Set where the id is that of another message, which the caller has sent before, or of a line that the session had
@@ -26,19 +26,19 @@ interface MessageFields {
   readonly repeated?: true | "before";
   /** Set where a line that a fork has from its session has the id: then the message's own line keeps another one. */
   readonly namesake?: true;
-  /** What is left of the time for all that is asked, in milliseconds; absent where each turn has a time of its own. */
+  /** The rest of the time limit for the whole run, in milliseconds; absent if each turn has its own. */
   readonly timeLeftMs?: number;
   /** Absent for `next`. */
   readonly priority?: Priority;
-  /** Whether its sender says that a person wrote it. */
+  /** Whether the sender declares that a person wrote it. */
   readonly human?: true;
-  /** Whether its sender says that it is not the user's, which its text says as well. */
+  /** Whether the sender declares that it is not the user's. Its text says so too. */
   readonly synthetic?: true;
   /** Whether its turn is to be stopped as soon as it has begun. */
   readonly stopped?: true;
   /** Whether it mentions files that are not to be read: that takes a child which reads none for a mention. */
   readonly unread?: true;
-  /** What the caller sent as the message's content, where it is to be printed again or holds images or other texts. */
+  /** The message's content as the caller sent it, if it is printed again or has images or several texts. */
   readonly content?: unknown;
   /** Whether the message is a command with other texts before it, which the session does not hold yet. */
   readonly hasContext?: true;
@@ -47,7 +47,7 @@ interface MessageFields {
 /** A message for the child. */
 export interface Prompt extends MessageFields {
   readonly way: WayIn;
-  /** The command that makes the text for the model out of it, such as `/init`. */
+  /** The command that expands to the text for the model, such as `/init`. */
   readonly command?: string;
   /** The first character that Claude Code may change, in words. */
   readonly altered?: string;
@@ -55,32 +55,32 @@ export interface Prompt extends MessageFields {
   readonly images?: true;
 }
 
-/** How a session goes on because of a command. */
+/** What a command changes in the session. */
 export interface NotedChanges {
   /** The model, as the command names it, and its own name. */
   readonly model?: string;
   readonly chosenModel?: string;
-  /** The effort; null for that which a session has for which nobody names one. */
+  /** The effort; null for the default. */
   readonly effort?: string | null;
-  /** Settings over those of `--settings`. */
+  /** Settings that override those of `--settings`. */
   readonly flagSettings?: JsonObject;
 }
 
-/** A command that a headless Claude Code has carried out, as it tells of it. */
+/** The outcome of a command that the headless helper has carried out. */
 export interface CarriedOut {
   /** Its name in results; since 2.1.330. */
   readonly name?: string;
-  /** What it says in a frame of its own, which may end otherwise than the result; absent where it says nothing there. */
+  /** The text of its own frame, which can differ from the result; absent if there is no such frame. */
   readonly words?: string;
-  /** What that frame has beside its words, such as `local_command_run`, and what it tells in another form; since 2.1.330. */
+  /** Further fields of that frame, such as `local_command_run`; since 2.1.330. */
   readonly fields?: JsonObject;
-  /** The session that it has begun, in which the conversation goes on. */
+  /** The new session, in which the conversation continues. */
   readonly begun?: string;
   /** The title that it has given the session; since 2.1.330. */
   readonly title?: string;
-  /** The commands that there are after it, where it tells them. */
+  /** The commands that exist after it, if it lists them. */
   readonly commands?: readonly unknown[];
-  /** What is otherwise from the next message on, perhaps nothing but what the model hears; absent where nothing is. */
+  /** What changes from the next message on; absent if nothing does. */
   readonly changes?: NotedChanges;
 }
 
@@ -88,17 +88,17 @@ export interface CarriedOut {
 export interface AskedCommand {
   readonly kind: "asked";
   readonly version: string;
-  /** Whether it ends the session, and the conversation goes on in another one. */
+  /** Whether it ends the session, so that the conversation continues in a new one. */
   readonly clears?: true;
-  /** Whether it is noted in the session, which goes on otherwise in another child. */
+  /** Whether it is recorded in the session, so that another child continues with the change. */
   readonly notes?: true;
-  /** Whether what is said to it counts as long as it is nothing of the process that says it. */
+  /** Whether its answer is valid only if it says nothing about the process itself. */
   readonly alone?: true;
-  /** Whether all that is said to it is that it is not available. */
+  /** Whether the answer is only that it is not available. */
   readonly unavailable?: true;
 }
 
-/** A message whose end is known without the child: what `claude -p` says to it, or why it cannot be sent. */
+/** A message whose result is known without the child: an answer of `claude -p`, or why it cannot be sent. */
 export interface SettledMessage extends MessageFields {
   readonly way?: undefined;
   readonly settled:
@@ -106,7 +106,7 @@ export interface SettledMessage extends MessageFields {
       readonly kind: "local";
       readonly text: string;
       readonly version: string;
-      /** Whether the message was blank: what is said to it is no answer. */
+      /** Whether the message was blank, so that its text is not an answer. */
       readonly blank?: true;
       /** Absent for a command that is not available. */
       readonly carried?: CarriedOut;
@@ -126,15 +126,15 @@ export interface SettledMessage extends MessageFields {
 /** A message of the caller. */
 export type Message = Prompt | SettledMessage;
 
-/** What the senders of messages know them by. */
+/** Returns the senders' keys of messages. */
 export function ticketsOf(messages: readonly Message[]): readonly string[] {
   return messages.map(({ ticket }) => ticket).filter((ticket) => ticket !== undefined);
 }
 
 /**
- * The place at which a message waits: behind those that are as urgent, and behind one whose turn is to be stopped.
+ * Puts a message into the queue: after those that are as urgent, and after one whose turn is to be stopped.
  *
- * @param options.begun how many of those that wait `claude -p` would have begun with by now
+ * @param options.begun how many messages of the queue `claude -p` would have begun by now
  */
 export function enqueued(
   queue: readonly Message[],
@@ -159,13 +159,13 @@ export function contextIn(content: unknown): readonly string[] {
   });
 }
 
-/** A part of what is pasted. */
+/** A part of a paste. */
 export type PromptPart =
   | { readonly kind: "text"; readonly text: string }
   /** An image as base64. */
   | { readonly kind: "image"; readonly data: string };
 
-/** What is pasted for a prompt, in the caller's order: a text, or texts and images, each a paragraph. */
+/** Returns what is pasted for a prompt, in the caller's order: texts and images, each a paragraph. */
 export function promptParts({ text, images, content }: Prompt): readonly PromptPart[] {
   if (images !== true || !Array.isArray(content)) return [{ kind: "text", text }];
   const parts: PromptPart[] = [];
@@ -189,8 +189,8 @@ export function promptParts({ text, images, content }: Prompt): readonly PromptP
 }
 
 /**
- * Whether Claude Code calls a prompt by a text: one with images holds marks such as `[Image #1]` in their places, with
- * blanks of its own behind them.
+ * Whether a prompt's text in Claude Code is that of a message. In place of an image Claude Code has a mark such as
+ * `[Image #1]`, followed by blanks.
  */
 export function isTextOf({ text, ...message }: Message, told: unknown): boolean {
   if (text === told) return true;

@@ -27,18 +27,18 @@ import {
 } from "./end_turn.ts";
 import { followUpDeadline, idleDeadline, settlingDeadlines } from "./wait_times.ts";
 
-/** What was known before a line was read. */
+/** The state before a line was read, as far as it is needed. */
 type KnownBefore =
   & Pick<SessionState, "hasPromptLine" | "hasRequestLine" | "awaitsPromptLine">
   & { readonly isFollowed: boolean };
 
-/** A line of the transcript, and what it tells. */
+/** A line of the transcript and its meaning for control. */
 interface Line {
   readonly line: Entry;
   readonly sign: TranscriptSign;
 }
 
-/** Receives a line of the transcript: it tells what runs, what is written, and whether the turn is over. */
+/** Receives a line of the transcript, which may show what runs, what is written, and that the turn has ended. */
 export function onTranscript(step: ControlStep, line: Entry): void {
   const sign = transcriptSign(line);
   const { childQueue: { wokenAgents }, knownLines } = step.state;
@@ -63,15 +63,15 @@ export function onTranscript(step: ControlStep, line: Entry): void {
     ? undefined
     : findWrittenPrompt(step.state, sign.asked);
   if (sign.prompt && asked?.isUnannounced && step.state.phase === "settling") {
-    // The child goes on with a prompt in its queue, and the hook that says so has not been received yet.
+    // The child continues with a prompt of its queue, and the prompt's hook is not received yet.
     endTurn(step, settledEnding(step.state) ?? { kind: "aborted" }, { recorded: false });
     onTranscript(step, line);
     return;
   }
   const isNotice = sign.prompt && asked?.isFound === false && isNotification(sign.asked);
-  // A wake-up of which no hook has told.
+  // A wake-up without a hook.
   const isWoken = isOfTime && wakeup !== undefined && !isWakeup && !awaitsEarlierLines;
-  // The child goes on with the end of a task. Where it has ended that turn too, it took the prompt before that.
+  // The child continues with the end of a task. If that turn has ended too, the child took the prompt before.
   const mayBegin = isWoken || (isNotice && wasNextTaken);
   if (mayBegin && beginNextTurn(step, { woken: isWoken, noticed: isNotice })) {
     onTranscript(step, line);
@@ -91,7 +91,7 @@ export function onTranscript(step: ControlStep, line: Entry): void {
   followLine(step, { line, sign }, before);
 }
 
-/** Records what a line tells of the session, whatever turn it belongs to. */
+/** Records what a line tells about the session, whichever turn it belongs to. */
 function recordSession(step: ControlStep, { line, sign }: Line): void {
   const childQueue = queueAfter(step.state, line);
   const tools = toolsAfter(step.state.tools, sign);
@@ -108,7 +108,7 @@ function awaitsLine({ taken, unwritten }: SessionState): boolean {
   return taken.some((prompt) => prompt.command === undefined && unwritten.includes(prompt));
 }
 
-/** Does what follows from a line that has been recorded. */
+/** Reacts to a line that is recorded. */
 function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore): void {
   const {
     phase,
@@ -137,8 +137,8 @@ function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore
   }
   if (sign.end === "completed" && isHalted && phase === "working") return settleHaltedTurn(step);
   if (hasBackgroundTasks && line.type === "system" && line.subtype === "turn_duration") {
-    // This is the last line of a turn, at which its result is printed. The order of lines tells the turn's own prompt from
-    // the next one; the time of the Stop hook does not.
+    // This is the last line of a turn, at which its result is printed. The order of lines distinguishes the turn's own prompt
+    // from the next one. The time of the Stop hook does not.
     return restWithTasks(step);
   }
   if (phase === "settling") {
@@ -153,8 +153,8 @@ function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore
 }
 
 /**
- * Whether another Stop hook has made the turn go on after the hook that announced its end. On a busy machine the line about
- * an earlier Stop may be read after the next Stop.
+ * Whether another Stop hook has continued the turn after the hook that announced its end. On a busy machine the line about an
+ * earlier Stop may be read after the next Stop.
  */
 function isContinued(
   { announcedAt = Infinity }: SessionState,
@@ -195,15 +195,15 @@ function mayBeStopped(state: SessionState): boolean {
 }
 
 /**
- * Whether the child says that the pasted text is no command: it is idle as before, and no status change says so (2.1.330).
+ * Whether the child warns that the pasted text is not a command. It stays idle, without a status change (2.1.330).
  */
 function isRefused({ phase, status }: SessionState, { warns }: TranscriptSign): boolean {
   return phase === "entered" && warns === true && status?.status === "idle";
 }
 
 /**
- * The id that the caller gave a message, unless another line has it: whoever goes on with the session finds only one of two
- * lines with the same id, and may lose what comes before.
+ * Returns the id that the caller gave a message, unless another line has it. Claude Code finds only one of two lines with the
+ * same id when it resumes a session, and may lose the lines before.
  */
 function ownId(lines: SessionState["knownLines"], given: string | undefined): string | undefined {
   return given !== undefined && lines.has(given) ? undefined : given;
@@ -232,7 +232,7 @@ function recordId(
   }
 }
 
-/** Records what the transcript holds of the turn after one of its lines. */
+/** Records what one of a turn's lines shows about the turn. */
 function recordTurn(step: ControlStep, { line, sign }: Line): void {
   const { state } = step;
   // On a busy machine the last line of the turn before may be read after the next message is delivered.
@@ -258,8 +258,8 @@ function recordTurn(step: ControlStep, { line, sign }: Line): void {
 }
 
 /**
- * Whether the prompt is a command whose output ends the turn: a skill has output if it has a subagent. That a goal is set
- * is a line of the user's, after which the model is asked; every other result of the goal command is a system line.
+ * Whether the prompt is a command whose output ends the turn. A skill has output if a subagent runs it. The line that sets a
+ * goal is a user line, and an API request follows; all other results of the goal command are system lines.
  */
 function endsTurn(state: SessionState, line: Entry): boolean {
   const { version = "" } = state;

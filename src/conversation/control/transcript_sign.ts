@@ -13,32 +13,32 @@ import {
 } from "../../claude/transcript/special_entries.ts";
 import { asText, isJsonObject } from "../../json_object.ts";
 
-/** What the session machine needs to know of a transcript line. */
+/** What control needs to know about a line of the transcript. */
 export interface TranscriptSign {
-  /** Whether the line is somebody's prompt. */
+  /** Whether the line is a prompt. */
   readonly prompt: boolean;
   /**
-   * The text of a prompt, or of a message that became a part of the turn under way; absent where it is no text, and of a
-   * prompt that has waited for its time, which nobody sends.
+   * The text of a prompt, or of a message that joined the running turn; absent if it is not a text, and for a scheduled
+   * prompt, which the caller did not send.
    */
   readonly asked?: string;
   /** Whether the line is a remark of Claude Code about the session. */
   readonly isSystem: boolean;
   /** The text of an answer; absent for none. */
   readonly text?: string;
-  /** How the turn ended, on a line that says so. */
+  /** How the turn ended, if the line marks its end. */
   readonly end?: "completed" | "interrupted";
-  /** When a Stop hook has made the assistant go on, in milliseconds since the epoch, on a line that says so. */
+  /** When a Stop hook continued the turn, in milliseconds since the epoch, if the line reports that. */
   readonly continuedAt?: number;
-  /** Whether the line says in the place of an answer that the API failed. */
+  /** Whether the line is an API error in place of an answer. */
   readonly failed?: true;
   /** Whether the line is the output of a command that Claude Code has carried out by itself. */
   readonly carriedOut?: true;
-  /** Whether the line warns whoever sits before the screen, as of a command that there is not. */
+  /** Whether the line is a warning for the user, for example about an unknown command. */
   readonly warns?: true;
   /** Whether a hook has stopped the turn after a tool: no Stop hook follows. */
   readonly halted?: true;
-  /** What is said in the place of an answer where a hook has blocked the prompt. */
+  /** The text in place of an answer, if a hook has blocked the prompt. */
   readonly blocked?: string;
   /** In how many milliseconds the model is to be woken, or that it is not any more; absent where that stays as it is. */
   readonly wakeup?: number | "never";
@@ -46,18 +46,18 @@ export interface TranscriptSign {
   readonly shellLimitMs?: number;
   /** Names of the tools that the line calls, by the ids of the calls. */
   readonly called: ReadonlyMap<string, string>;
-  /** Ids of the calls whose results the line holds. */
+  /** Ids of the calls whose results are in the line. */
   readonly returned: readonly string[];
 }
 
-/** What Claude Code 2.1.330 write at the end of a turn. */
+/** Lines that Claude Code 2.1.330 writes at the end of a turn. */
 const ENDS = ["stop_hook_summary", "turn_duration"];
 
 const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: new Map(), returned: [] };
 
 /**
- * Whether a line says that a Stop hook has made the assistant go on. Since 2.1.330 it tells those apart that have only
- * failed; where a hook has stopped the turn for good, nothing goes on.
+ * Whether a line reports that a Stop hook continued the turn. Since 2.1.330 it distinguishes hooks that only failed. If
+ * another hook stopped the turn, it does not continue.
  */
 function makesGoOn(
   { hookErrors, failedHookErrorIndexes: failed, preventedContinuation }: SystemEntry,

@@ -15,7 +15,7 @@ import { askTasks, beginNextTurn, endAtOnce, endTurn, isAwaitingCost } from "./e
 import { askCost, settlingDeadlines } from "./wait_times.ts";
 import { mayBeWoken } from "./follow_ups.ts";
 
-/** What a hook tells of the turn. */
+/** A hook of the turn. */
 interface TurnHook {
   readonly event: string;
   readonly payload: HookPayload;
@@ -25,12 +25,12 @@ interface TurnHook {
   readonly limited?: SessionState["limited"];
 }
 
-/** Takes what a hook tells of the turn: that it is under way, or over. */
+/** Receives a hook that shows that the turn runs, or has ended. */
 export function onTurnHook(step: ControlStep, hook: TurnHook): void {
   const { phase, ending } = step.state;
   const { event, payload, limited } = hook;
   if (phase === "interrupting") {
-    // The turn was over before Escape arrived, or because of it.
+    // The turn ended before Escape arrived, or because of it.
     if (event === "Stop" || isTurnFailure(event, payload)) endSession(step, ending);
     return;
   }
@@ -81,7 +81,7 @@ function settleTurn(
   step.emit(...deadlines);
 }
 
-/** Receives a Stop hook: the assistant is done, unless its tasks in the background go on. */
+/** Receives a Stop hook: the turn has ended, unless background tasks continue. */
 function onStop(step: ControlStep, { payload, id }: TurnHook): void {
   if (!isSubmitted(step.state)) return;
   const stop = withWoken(step.state, payload);
@@ -125,7 +125,7 @@ function onPrompt(step: ControlStep, text: unknown): void {
     onUnsentPrompt(step, text);
     return;
   }
-  // The child goes on by itself with a prompt in its queue; a turn that settles has taken its own prompts before.
+  // The child continues by itself with a prompt of its queue. A turn that settles has taken its own prompts before.
   const ending = endingBeforePrompt(step.state);
   if (ending !== undefined) endTurn(step, ending, { recorded: step.state.hasEndLine });
   takeSent(step, text);
@@ -153,7 +153,7 @@ function onUnsentPrompt(step: ControlStep, text: unknown): void {
   }
   const { isWakeup: wasWoken, isTaskNotice: wasNoticed, isPromptKnown } = step.state;
   const current = currentPrompt(step.state);
-  // A line may have told of the wake-up before. A message that is sent at that time is still to be taken.
+  // A line may have shown the wake-up before. A message that is sent at that time is still to be taken.
   const woken = isDue || (wasWoken && !noticed);
   const isForeign = !woken && !isPromptKnown && current !== undefined && typeof text === "string" &&
     !isTextOf(current, text) && !noticed;
@@ -165,7 +165,7 @@ function onUnsentPrompt(step: ControlStep, text: unknown): void {
   beginPromptedTurn(step);
 }
 
-/** Begins the turn of a prompt that a hook has told of. */
+/** Begins the turn of a prompt whose hook was received. */
 function beginPromptedTurn(step: ControlStep): void {
   step.update({
     isPromptKnown: true,

@@ -3,20 +3,19 @@ import { isNewerThanProfiles } from "../../../claude/versions/profiles.ts";
 import { commandsOf } from "../../../claude/versions/tables.ts";
 
 /**
- * What `claude -p` makes of a slash command of Claude Code's own:
+ * What `claude -p` does with one of Claude Code's own slash commands, and what happens here:
  *
- * - `prompt`: a text for the model, as the interactive program does
- * - `unavailable`: the answer that it is not available; the interactive program carries it out
- * - `told`: what the interactive program does too, and tells in the transcript: for some both ask the model
- * - `asked`: an answer of its own without the model, which a headless Claude Code gives: it changes nothing as long as
- *   nothing follows it
- * - `alone`: the same, perhaps about the process that is asked, which in a conversation is another one
- * - `noted`: the same, and the session goes on otherwise
- * - `clears`: the end of the session and the beginning of another one, which a headless Claude Code makes
- * - `own`: an answer of its own; the interactive program carries it out in its own way
- * - `personal`: a text for the model about the transcripts of all sessions, of which a run's child sees its own
- * - `gated`: nothing; the interactive program has it for some accounts
- * - `absent`: nothing, the version does not have it
+ * - `prompt`: it becomes a text for the model, in the interactive program too
+ * - `unavailable`: `claude -p` answers that it is not available; the interactive program would carry it out
+ * - `told`: both programs do the same, and the transcript shows it; some ask the model
+ * - `asked`: `claude -p` answers without the model. The headless helper does the same; without arguments it changes nothing
+ * - `alone`: the same, but the answer may be about the process itself, which is another one in a conversation
+ * - `noted`: the same, and the session continues with a change
+ * - `clears`: it ends the session and begins another one; the headless helper does that
+ * - `own`: `claude -p` has an answer of its own, and the interactive program does something else
+ * - `personal`: a text for the model about the transcripts of all sessions. The child sees only its own
+ * - `gated`: not in `claude -p`; the interactive program has it for some accounts
+ * - `absent`: the version does not have it
  */
 export type CommandKind =
   | "prompt"
@@ -32,8 +31,8 @@ export type CommandKind =
   | "absent";
 
 /**
- * How commands are carried out of which a profile says only that `claude -p` has an answer of its own. One that is not
- * named here is `own`, and so is refused.
+ * The kinds of commands whose profile says only that `claude -p` has its own answer. A command that is not listed here is
+ * `own`, and is refused.
  */
 const HOW: Readonly<Partial<Record<CommandKind, string>>> = {
   told: "__remote-workflow compact heapdump keybindings-help list-agents name peers recap rename " +
@@ -46,17 +45,17 @@ const HOW: Readonly<Partial<Record<CommandKind, string>>> = {
 };
 const HOW_BY_NAME = byName(HOW);
 
-/** Commands that a profile has as prompts, which are more than that; and those that only some accounts have. */
+/** Commands that are prompts in a profile, but read all sessions; and those that only some accounts have. */
 const PERSONAL = "insights team-onboarding".split(" ");
 const GATED = "daemon skill-doctor".split(" ");
 
 /**
- * Commands that, with something behind them, only say how the session goes on, and are noted in it (2.1.285 to 2.1.332): a headless
- * Claude Code carries them out, and a child that resumes the session heeds them.
+ * Commands that, with an argument, only change the session and are recorded in it (2.1.285 to 2.1.332). The headless helper
+ * carries them out, and a child that resumes the session applies them.
  */
 const NOTED = ["color", "effort", "model", "name", "output-style", "rename"];
 
-/** What follows `/goal` and ends the one that there is, and the longest goal, in UTF-16 units. */
+/** Arguments of `/goal` that end the current goal, and the longest goal in UTF-16 units. */
 const ENDS_OF_GOALS = ["cancel", "clear", "none", "off", "reset", "stop"];
 const LONGEST_GOAL = 4000;
 
@@ -64,14 +63,14 @@ function isGoal(rest: string): boolean {
   return !ENDS_OF_GOALS.includes(rest.toLowerCase()) && rest.length <= LONGEST_GOAL;
 }
 
-/** Commands of which what follows them changes nothing in a headless Claude Code. */
+/** Commands whose arguments change nothing in the headless helper. */
 const HEEDLESS = "agents context cost fast focus keybindings-help mcp reload-skills stats usage"
   .split(" ");
 
-/** Commands that make a prompt which a subagent carries out: what that says is their output. */
+/** Commands whose prompt a subagent carries out. Its answer is their output. */
 export const REVIEWS: readonly string[] = ["code-review", "review"];
 
-/** What has to follow some commands for them to do anything: else they say how they are used. */
+/** Arguments with which some commands do something. Otherwise they print their usage. */
 const DEEDS: ReadonlyMap<string, RegExp> = new Map([
   ["config", /=/u],
   ["settings", /=/u],
@@ -85,7 +84,7 @@ export interface ClaudeCommands {
   readonly complete: boolean;
 }
 
-/** What was made of profiles, by version. */
+/** The commands of profiles, by version. */
 const made = new Map<string, ClaudeCommands>();
 
 /** The slash commands that a version brings along. */
@@ -109,8 +108,8 @@ export function claudeCommands(version: string): ClaudeCommands {
 const MOST_VERSIONS = 20;
 
 /**
- * What becomes of what follows a command: it is noted in the session, it is a goal that Claude Code pursues in either
- * program, it is nothing to it, or it does more.
+ * Returns what a command's argument does: it is recorded in the session (`notes`), it is a goal that both programs pursue
+ * (`pursues`), it has no effect (`nothing`), or it does something else (`more`).
  */
 export function heeds(name: string, rest: string): "notes" | "pursues" | "nothing" | "more" {
   if (HEEDLESS.includes(name) || DEEDS.get(name)?.test(rest) === false) return "nothing";

@@ -3,22 +3,20 @@ export type AlteredCharacter = {
   /** Where it is, in UTF-16 code units from 0. */
   readonly offset: number;
   readonly codePoint: number;
-  /** What it is, such as "U+200B (zero width space)". */
+  /** Its name, such as "U+200B (zero width space)". */
   readonly name: string;
 };
 
 /**
- * The first character that the input box of Claude Code 2.1.330 would remove from a prompt or
- * replace by a line feed, or undefined if the text passes unchanged. `claude -p` changes
- * nothing.
+ * Finds the first character that the input box of Claude Code 2.1.330 would remove from a prompt or
+ * replace by a line feed; undefined if the text stays unchanged. `claude -p` changes nothing.
  *
- * Removed are control characters and characters that cannot be seen: zero width and bidirectional
- * marks, variation selectors, fillers, tags. Every line break but U+000A becomes one. An invisible
- * character stays where it has work to do: joiners inside emoji and inside the scripts that use
- * them, the zero width space of scripts without spaces, variation selectors behind what they vary,
- * direction marks among right-to-left letters, tags of the three subdivision flags. For rare scripts
- * (Mongolian, Brahmi, hieroglyphs, ...) that exception is not made: a character may be named that
- * Claude Code would keep, never the other way round.
+ * The input box removes control characters and invisible ones: zero width and bidirectional marks,
+ * variation selectors, fillers, tags. Every line break other than U+000A becomes U+000A. It keeps
+ * invisible characters that are needed: joiners in emoji and in scripts that use them, the zero width
+ * space of scripts without spaces, variation selectors after a character that has variants, direction
+ * marks among right-to-left letters, tags of the three subdivision flags. For rare scripts (Mongolian,
+ * Brahmi, hieroglyphs, ...) this function may name a character that Claude Code would keep.
  */
 export function firstAlteredCharacter(text: string): AlteredCharacter | undefined {
   SUSPECT.lastIndex = 0;

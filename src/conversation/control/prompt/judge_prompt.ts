@@ -2,22 +2,22 @@ import { claudeCommands, type CommandKind, heeds, REVIEWS } from "./claude_comma
 import { QUIT_WORDS, type SlashWord, slashWord } from "./prompt_text.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
 
-/** What has to be known to judge a prompt. */
+/** The facts that `judgePrompt` needs. */
 export interface PromptFacts {
   /** The version of Claude Code. */
   readonly version: string;
   /**
-   * Whether a skill or custom command of the user, the project or a plugin answers to a name; `model-only` is one that
-   * only the model may use, `forked` one that a subagent carries out, unless told otherwise in the background.
+   * Finds a skill or custom command of the user, the project or a plugin. Only the model may use a `model-only` one; a
+   * subagent carries out a `forked` one, by default in the background.
    */
   readonly custom: (name: string) => "invocable" | "forked" | "model-only" | undefined;
   /** Whether `/` and the prompt's first word are a path that exists. */
   readonly isPath: boolean;
   /** Whether `--disable-slash-commands` is given. */
   readonly disabled: boolean;
-  /** Whether there are plugins, whose commands have a colon in their names. */
+  /** Whether there are plugins. Names of their commands have a colon. */
   readonly plugins: boolean;
-  /** Whether there are MCP servers, whose prompts are commands. */
+  /** Whether there are MCP servers. Their prompts are commands. */
   readonly mcpServers: boolean;
   /** Whether the prompt may go in by the rendezvous socket. */
   readonly rendezvous: boolean;
@@ -29,12 +29,11 @@ export interface PromptFacts {
   readonly watchesModels: boolean;
 }
 
-/** What becomes of a prompt. */
+/** What is done with a prompt. */
 export type Judgement =
   /**
-   * The child gets it; `expands` when a command makes the text for the model out of it, `verbatim` when any other way in
-   * than the rendezvous socket would make something else of the text, `forks` when a subagent carries it out for which
-   * the interactive Claude Code does not wait.
+   * The child gets it. `expands`: a command makes the text for the model. `verbatim`: only delivery by the socket keeps the
+   * text as it is. `forks`: a subagent carries it out, and the interactive Claude Code does not wait for it.
    */
   | {
     readonly kind: "send";
@@ -42,12 +41,11 @@ export type Judgement =
     readonly verbatim?: true;
     readonly forks?: true;
   }
-  /** No child is needed for what `claude -p` answers. */
+  /** `claude -p` has a fixed answer, so no child is needed. */
   | { readonly kind: "answer"; readonly text: string }
   /**
-   * A headless Claude Code carries it out, which asks no model for it; `clears` when what follows is another session,
-   * `notes` when it is noted in the session, which goes on otherwise, `alone` when it counts as long as nothing is said of
-   * that very process.
+   * The headless helper carries it out without the model. `clears`: another session follows. `notes`: it is recorded in the
+   * session, which continues with the change. `alone`: the answer is valid only if it says nothing about the process itself.
    */
   | {
     readonly kind: "ask";
@@ -62,14 +60,15 @@ const VERBATIM: Judgement = { kind: "send", expands: false, verbatim: true };
 const COMMAND: Judgement = { kind: "send", expands: true };
 const FORKED: Judgement = { kind: "send", expands: true, forks: true };
 /**
- * Decides before a child sees it what a prompt is: text, which goes to the model as it is, or a slash command.
+ * Decides whether a prompt is a text for the model or a slash command, before a child gets it.
  *
- * The interactive Claude Code carries out commands that `claude -p` does not have: `/logout` deletes the login,
- * `/export` writes files. So a command is only let through by name, if it makes a prompt in either program, or does the
- * same in both and leaves lines that tell of it: one of the table, or one that the user, the project or a plugin has.
- * What looks like a command and is none is text in print mode only, and so are the words by which the interactive
- * program quits: they are sent by the rendezvous socket where that takes them as text, and refused elsewhere. Names of
- * the table are never left to a file of the project, which Claude Code may not load after all.
+ * The interactive Claude Code has commands that `claude -p` does not have: `/logout` deletes the login, `/export` writes
+ * files. So only known commands are passed on: those that become a prompt in both programs, or do the same in both and
+ * appear in the transcript. They are in the table, or belong to the user, the project or a plugin.
+ *
+ * `claude -p` treats an unknown command as text, and also the words that quit the interactive program. These are delivered by
+ * the socket if it takes them as text, and refused otherwise. A file of the project cannot replace a name of the table,
+ * because Claude Code may not load the file.
  */
 export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
   const trimmed = prompt.trim();
@@ -130,7 +129,7 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
   if (kind !== "absent" && namesMcp) return refuseUncertain(name);
   const heed = rest === "" ? undefined : heeds(name, rest);
-  // Where the file of such a name is not loaded after all, the child does what `claude -p` then does.
+  // If the file is not loaded, the child does the same as `claude -p`.
   const isOurs = custom === undefined || (custom === "invocable" && kind === "told");
   const isTold = complete && isOurs &&
     (heed === "pursues" || (kind === "told" && (heed !== "notes" || custom !== undefined)));
@@ -182,14 +181,14 @@ function judgeOwn(
   switch (facts.kind) {
     case "unavailable":
       if (facts.complete && !facts.isPath) return { kind: "answer", text: unavailable(name) };
-      // What is a path is text in print mode, and a command all the same in the interactive program.
+      // A path is text in `claude -p`, and a command in the interactive program.
       return facts.complete && facts.rendezvous ? VERBATIM : refuse(name, {
         reason: "the interactive Claude Code carries it out by itself",
       });
     case "asked":
     case "alone":
     case "clears":
-      // It is headless, as claude -p: what another version has made of a command is the same in both.
+      // The helper is the same program as `claude -p`, so an unknown version of the command is the same in both.
       if (rest !== "" && facts.kind !== "clears") {
         const heed = heeds(name, rest);
         if (heed === "notes") return judgeNoted(name, facts);
@@ -205,7 +204,7 @@ function judgeOwn(
       return judgeNoted(name, facts);
     case "own":
     case "told":
-      // With a text behind it, for a title, it is noted; else nobody has looked what this version makes of it.
+      // With a title it is recorded. Without one, its effect was not measured.
       return rest !== "" && heeds(name, rest) === "notes"
         ? judgeNoted(name, facts)
         : refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
@@ -221,13 +220,13 @@ function judgeOwn(
 
 const ITS_OWN = "Claude Code carries it out by itself, and makes no prompt of it";
 
-/** Of what follows a command that heeds it. */
+/** The refusal of a command with an argument. */
 const OF_THE_USER: Parameters<typeof refuse>[1] = {
   reason: "what follows it is written into the user's settings, which are never changed here",
   suggestion: "Say it for this run with --settings, or run it with claude -p",
 };
 
-/** A command that says how the session goes on: what hears of that is a child that resumes the session. */
+/** Judges a command that changes the session. A child that resumes the session applies the change. */
 function judgeNoted(
   name: string,
   { conversation, keepsSession, watchesModels }: PromptFacts,
@@ -246,7 +245,7 @@ function judgeNoted(
     : { kind: "ask", notes: true };
 }
 
-/** Without commands, what Claude Code would be able to do is what `claude -p` says it is not. */
+/** Judges a command if commands are disabled: `claude -p` answers that it is not available. */
 function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
   const { name } = word;
   if (!looksLikeCommand(name) || facts.isPath) return TEXT;
@@ -264,7 +263,7 @@ function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
     });
 }
 
-/** What follows a command that makes a prompt may make another command of it. */
+/** Judges a command whose argument may make it another command. */
 function judgeArguments({ name, rest }: SlashWord): Judgement {
   const [first = ""] = rest.split(/\s/u, 1);
   if (first.toLowerCase() === "ultra" && REVIEWS.includes(name)) {
@@ -294,7 +293,7 @@ function customOf({ name, rest }: SlashWord, { custom, version }: PromptFacts) {
   return custom(name) ?? (isOneWord ? undefined : custom(`${name}:${first}`));
 }
 
-/** Whether Claude Code takes a word for the name of a command even if there is none. */
+/** Whether Claude Code treats a word as a command's name even if there is no such command. */
 function looksLikeCommand(name: string): boolean {
   return /^[a-zA-Z0-9_][a-zA-Z0-9:_-]*$/u.test(name);
 }
@@ -308,7 +307,7 @@ function withoutHidden(prompt: string): string {
     .filter((character) => firstAlteredCharacter(character) === undefined).join("").trim();
 }
 
-/** The text behind the white space and the characters that Claude Code takes out at its beginning. */
+/** The text without the white space and the characters that Claude Code removes at its beginning. */
 function withoutHiddenStart(prompt: string): string {
   let offset = 0;
   for (const character of prompt) {
@@ -318,7 +317,7 @@ function withoutHiddenStart(prompt: string): string {
   return prompt.slice(offset);
 }
 
-/** What `claude -p` says of a command that it does not have. */
+/** The answer of `claude -p` to a command that it does not have. */
 function unavailable(name: string): string {
   return `/${name} isn't available in this environment.`;
 }

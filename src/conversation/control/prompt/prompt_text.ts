@@ -12,19 +12,19 @@ export function isPlain(prompt: string): boolean {
 
 /** The beginning of a prompt that begins with a slash. */
 export interface SlashWord {
-  /** What stands between the slash and the next white space; "" where that follows at once. */
+  /** The text between the slash and the next white space; may be empty. */
   readonly name: string;
-  /** What comes after, without white space around it. */
+  /** The text after that, trimmed. */
   readonly rest: string;
   /** Whether white space stands before the slash. */
   readonly indented: boolean;
 }
 
 /**
- * Takes a prompt apart as Claude Code does (2.1.330), whose white space is that of JavaScript: a byte order
- * mark is some, a zero width space is none.
+ * Splits a prompt as Claude Code does (2.1.330). White space is JavaScript's: it includes the byte order mark, but not the
+ * zero width space.
  *
- * @returns undefined for a prompt whose first character other than white space is no slash
+ * @returns undefined if the first character after white space is not a slash
  */
 export function slashWord(prompt: string): SlashWord | undefined {
   const trimmed = prompt.trim();
