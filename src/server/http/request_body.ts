@@ -3,6 +3,7 @@ import { MAX_PROMPT_BYTES } from "../../cli/arguments/check_prompt.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { ProblemError } from "../problems.ts";
 import { closestString } from "@std/text/closest-string";
+import { PROFILE_SCHEMA } from "../server_profiles.ts";
 import { FLAGS } from "../../cli/arguments/flags.ts";
 
 /** Limits for the bodies of requests. */
@@ -46,27 +47,77 @@ export async function readBody<Body>(
   const value = JSON.parse(await readJson(options));
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = firstIssue(result.error.issues);
-  const path = issue?.path.map(String) ?? [];
-  const place = path.length === 0 ? "it" : path.join(".");
-  if (issue?.code === "unrecognized_keys") {
-    throw unknownKeyError(issue.keys, { place, known: keysAt(schema, path) });
+  const fault = findFault([result.error.issues], { value });
+  const place = fault.path.length === 0 ? "it" : fault.path.join(".");
+  if (fault.unknownKeys !== undefined) {
+    throw unknownKeyError(fault.unknownKeys, { place, known: keysAt(schema, fault.path) });
   }
   throw new ProblemError({
     status: 422,
-    detail: `Cannot read the body: ${place} ${describeIssue(issue)}`,
+    detail: `Cannot read the body: ${place} ${fault.what}`,
     suggestion: "What it may hold is in the OpenAPI file: GET /openapi.json",
   });
 }
 
-/** The first issue. For a union, prefers the unknown key in the option that matches otherwise. */
-function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
-  const [issue] = issues;
-  if (issue?.code !== "invalid_union") return issue;
-  const nearest = issue.errors.find((each) =>
-    each.length > 0 && each.every(({ code }) => code === "unrecognized_keys")
+type Issue = z.core.$ZodIssue;
+
+/** What is wrong with a body, and where. */
+interface Fault {
+  readonly path: readonly string[];
+  /** The end of a sentence about the place. */
+  readonly what: string;
+  readonly unknownKeys?: readonly string[];
+}
+
+/**
+ * Finds what to report of the issues of each form that a value may have. A misspelt key is unknown and missing at the same
+ * time, and is reported as unknown.
+ *
+ * @param path where the value is
+ */
+function findFault(
+  forms: readonly (readonly Issue[])[],
+  { value, path = [] }: { readonly value: unknown; readonly path?: readonly string[] },
+): Fault {
+  const isOfOtherType = ([issue]: readonly Issue[]) =>
+    issue?.code === "invalid_type" && issue.path.length === 0;
+  const fitting = forms.some((issues) => !isOfOtherType(issues))
+    ? forms.filter((issues) => !isOfOtherType(issues))
+    : forms;
+  const unknown = fitting[0]?.find((issue) => issue.code === "unrecognized_keys");
+  const unknownKeys =
+    unknown?.keys.filter((key) =>
+      fitting.every((issues) =>
+        issues.some((issue) => issue.code === "unrecognized_keys" && issue.keys.includes(key))
+      )
+    ) ?? [];
+  const place = (issue: Issue | undefined) => [...path, ...issue?.path.map(String) ?? []];
+  if (unknownKeys.length > 0) return { path: place(unknown), what: "", unknownKeys };
+  const least = Math.min(...fitting.map(({ length }) => length));
+  const nearest = fitting.flatMap((issues) => issues.length === least ? issues.slice(0, 1) : []);
+  const issue = nearest.find(({ code }) => code === "unrecognized_keys") ?? nearest[0];
+  if (issue?.code === "unrecognized_keys") {
+    return { path: place(issue), what: "", unknownKeys: issue.keys };
+  }
+  if (nearest.every((each) => valueAt(value, each.path) === undefined)) {
+    const names = new Set(nearest.map((each) => JSON.stringify(each.path.at(-1))));
+    return { path: place(issue).slice(0, -1), what: `has no ${[...names].join(" or ")}` };
+  }
+  if (issue?.code === "invalid_union") {
+    return findFault(issue.errors, { value: valueAt(value, issue.path), path: place(issue) });
+  }
+  const same = nearest.filter((each) => place(each).join() === place(issue).join());
+  return { path: place(issue), what: describeIssues(same) };
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Readonly<Record<PropertyKey, unknown>>)[key]
+        : undefined,
+    value,
   );
-  return nearest?.[0] ?? issue;
 }
 
 /** The keys that a schema allows at a path. */
@@ -83,13 +134,23 @@ function keysAt(schema: z.core.$ZodType, path: readonly string[]): readonly stri
   return inner === undefined ? [] : keysAt(inner, rest);
 }
 
-/** Describes an issue as the end of a sentence. */
-function describeIssue(issue: z.core.$ZodIssue | undefined): string {
+/** Describes issues of one value, each in another form that it may have, as the end of a sentence. */
+function describeIssues(issues: readonly Issue[]): string {
+  const [issue] = issues;
   switch (issue?.code) {
-    case "invalid_type":
-      return `is not of type ${issue.expected}`;
-    case "invalid_value":
-      return `is none of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "invalid_type": {
+      const types = issues.flatMap((each) => each.code === "invalid_type" ? [each.expected] : []);
+      return `is not of type ${types.join(" or ")}`;
+    }
+    case "invalid_value": {
+      const values = issues.flatMap((each) => each.code === "invalid_value" ? each.values : []);
+      return `is none of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
+    }
+    case "invalid_format":
+      if ("prefix" in issue) return `does not begin with ${JSON.stringify(issue.prefix)}`;
+      return issue.format === "uuid" ? "is no UUID" : "is not as it should be";
+    case "invalid_key":
+      return "has a name that is not allowed";
     case "too_big":
       return "is too large";
     case "too_small":
@@ -104,7 +165,7 @@ function describeIssue(issue: z.core.$ZodIssue | undefined): string {
  *
  * @throws {ProblemError} when it is not JSON, is nested too deeply or too large, or does not arrive
  */
-export async function readJson(options: BodyOptions): Promise<string> {
+async function readJson(options: BodyOptions): Promise<string> {
   const type = options.request.headers.get("content-type");
   // A web page can send any other type to this server without a preflight request.
   if (type === null || !/^application\/json\s*(?:;|$)/iu.test(type)) {
@@ -184,7 +245,7 @@ function tooLarge({ bytes }: BodyLimits): ProblemError {
  * @param options.place what has the keys, such as "profile"
  * @param options.known the keys that are allowed there
  */
-export function unknownKeyError(
+function unknownKeyError(
   keys: readonly string[],
   { place, known }: { readonly place: string; readonly known: readonly string[] },
 ): ProblemError {
@@ -207,7 +268,10 @@ function suggestKey(key: string, known: readonly string[]): string {
   if (flag !== undefined && known.includes("profile")) {
     return `Give it as a flag: "profile": {"args": ["${flag}", …]}.`;
   }
-  if (known.length === 0) return "Leave it out.";
+  if (known.length === 0 || known.includes(key)) return "Leave it out.";
+  if (known.includes("profile") && key in PROFILE_SCHEMA.shape) {
+    return `Give it in the profile: "profile": {${JSON.stringify(key)}: …}.`;
+  }
   return `Did you mean ${JSON.stringify(closestString(key, known))}?`;
 }
 

@@ -1,3 +1,4 @@
+import { z } from "zod/mini";
 import openapi from "./openapi.json" with { type: "json" };
 import {
   answerQuestion,
@@ -10,10 +11,9 @@ import {
 } from "./conversation_routes.ts";
 import { showCassette, showScreen, streamEvents, typeKeys } from "./conversation_streams.ts";
 import type { Call, Route } from "./serve_http.ts";
-import { readJson, unknownKeyError } from "./request_body.ts";
+import { readBody } from "./request_body.ts";
 import { problemBody, ProblemError, toProblem } from "../problems.ts";
 import { checkPrompt, readListInput } from "../../cli/arguments/check_prompt.ts";
-import { isJsonObject } from "../../json_object.ts";
 import type { Activity } from "../conversations/conversation_state.ts";
 
 const ALL = "/v1/conversations";
@@ -79,8 +79,15 @@ function stopServer({ context: { stop }, url, gone }: Call): Response {
   return new Response(null, { status: 202 });
 }
 
-/** The keys of the body of a run. `id` is the client's own; the answer repeats it in `input`. */
-const RUN_KEYS: readonly string[] = ["prompt", "args", "id"];
+/** A prompt, or an object with it. `id` is the client's own; the answer repeats it in `input`. */
+const RUN_BODY = z.union([
+  z.string(),
+  z.strictObject({
+    prompt: z.string(),
+    args: z.optional(z.array(z.string())),
+    id: z.optional(z.unknown()),
+  }),
+]);
 
 /**
  * Runs one prompt. The body is a line of `--jsonl`, the answer the line that `--jsonl` prints for it.
@@ -90,11 +97,18 @@ const RUN_KEYS: readonly string[] = ["prompt", "args", "id"];
  */
 async function answerRun(call: Call): Promise<Response> {
   const { context: { registry }, url } = call;
-  const input = JSON.parse(await readJson(call));
-  requireKnownKeys(input);
+  const input = await readBody(RUN_BODY, call);
   const { prompt, args } = readListInput(input);
   const problem = checkPrompt(prompt);
   if (problem !== undefined) throw problem;
+  const unknown = [...url.searchParams.keys()].find((key) => key !== "cwd");
+  if (unknown !== undefined) {
+    throw new ProblemError({
+      status: 422,
+      detail: `Cannot run the prompt: the URL takes no ${JSON.stringify(unknown.slice(0, 100))}`,
+      suggestion: "Give it only the folder: ?cwd=/path",
+    });
+  }
   const cwd = url.searchParams.get("cwd") ?? undefined;
   const gone = new AbortController();
   const begun = Promise.withResolvers<void>();
@@ -118,13 +132,6 @@ async function answerRun(call: Call): Promise<Response> {
     cancel: () => gone.abort(),
   }, { highWaterMark: 0 });
   return new Response(body, { headers: { "content-type": "application/json" } });
-}
-
-/** @throws {ProblemError} for an unknown key, such as the name of a flag */
-function requireKnownKeys(input: unknown): void {
-  if (!isJsonObject(input)) return;
-  const unknown = Object.keys(input).filter((key) => !RUN_KEYS.includes(key));
-  if (unknown.length > 0) throw unknownKeyError(unknown, { place: "it", known: RUN_KEYS });
 }
 
 const STATES: readonly Activity["kind"][] = [

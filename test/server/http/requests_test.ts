@@ -1,6 +1,8 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { createAuthorizer } from "../../../src/server/http/serve_http.ts";
-import { unknownKeyError } from "../../../src/server/http/request_body.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { type Call, createAuthorizer } from "../../../src/server/http/serve_http.ts";
+import { BODY_LIMITS } from "../../../src/server/http/request_body.ts";
+import { ROUTES } from "../../../src/server/http/routes.ts";
+import { ProblemError } from "../../../src/server/problems.ts";
 import {
   FileReserve,
   HttpServer,
@@ -66,21 +68,66 @@ Deno.test("TCP needs the token and refuses web pages", () => {
   }
 });
 
-const RUN = ["prompt", "args", "id"];
+/** The problem with a body, in the words of the answer. */
+async function problemWith(path: string, body: unknown): Promise<string> {
+  const route = ROUTES.find((each) => each.method === "POST" && each.path.endsWith(path));
+  assert(route !== undefined);
+  const headers = { "content-type": "application/json" };
+  const request = new Request(AT, { method: "POST", body: JSON.stringify(body), headers });
+  const gone = new AbortController().signal;
+  const context = { limits: BODY_LIMITS, registry: { get: () => ({}) } };
+  const call = { context, request, url: new URL(AT), params: {}, gone } as unknown as Call;
+  const error = await assertRejects(async () => await route.handle(call), ProblemError);
+  const { status, detail, suggestion } = error.problem;
+  assertEquals(status, 422);
+  return `${detail.replace("Cannot read the body: ", "")}. ${suggestion}`;
+}
+
+const ANSWER = { request_id: "x", behavior: "deny" };
 
 for (
-  const [key, known, remedy] of [
-    ["promt", RUN, 'Did you mean "prompt"?'],
-    ["maxTurns", RUN, '"args": ["--max-turns", …]'],
-    ["model", ["profile", "resume"], '"profile": {"args": ["--model", …]}'],
-    ["cwd", RUN, "?cwd="],
-    ["any", [], "Leave it out."],
+  const [path, body, ...parts] of [
+    ["run", {}, 'it has no "prompt".'],
+    ["run", { prompt: 1 }, "prompt is not of type string."],
+    ["run", { prompt: "x", args: "y" }, "args is not of type array."],
+    ["run", { prompt: "x", args: [1] }, "args.0 is not of type string."],
+    ["run", [], "it is not of type string or object."],
+    ["run", { promt: "x" }, 'it takes no "promt". Did you mean "prompt"?'],
+    ["run", { prompt: "x", maxTurns: 1 }, 'no "maxTurns". ', '"args": ["--max-turns", …]'],
+    ["run", { prompt: "x", cwd: "/" }, 'it takes no "cwd". ', "?cwd="],
+    ["conversations", [], "it is not of type object."],
+    ["conversations", { profil: {} }, 'it takes no "profil". Did you mean "profile"?'],
+    ["conversations", { model: "x" }, 'no "model". ', '"profile": {"args": ["--model", …]}'],
+    ["conversations", { cwd: "/" }, 'it takes no "cwd". ', '"profile": {"cwd": …}'],
+    ["conversations", { resume: "" }, "resume is too small."],
+    ["conversations", { profile: { arg: [] } }, 'profile takes no "arg". Did you mean "args"?'],
+    ["conversations", { profile: { args: "x" } }, "profile.args is not of type array."],
+    ["conversations", { profile: { cwd: "x" } }, 'profile.cwd does not begin with "/".'],
+    [
+      "conversations",
+      { profile: { env: { "A=B": "x" } } },
+      "profile.env.A=B has a name that is not",
+    ],
+    ["conversations", { profile: { env: { "": "x" } } }, "profile.env. has a name that is not"],
+    ["conversations", { profile: { env: { A: "\0" } } }, "profile.env.A is not as it should be."],
+    ["messages", {}, 'it has no "content".'],
+    ["messages", { contents: "x" }, 'it takes no "contents". Did you mean "content"?'],
+    ["messages", { content: 1 }, "content is not of type string or array."],
+    ["messages", { content: [{}] }, 'content.0 has no "type".'],
+    ["messages", { content: "x", when: "now" }, 'when is none of "queue", "interrupt".'],
+    ["messages", { content: "x", uuid: "y" }, "uuid is no UUID."],
+    ["answers", {}, 'it has no "request_id".'],
+    ["answers", { behavior: "allow" }, 'it has no "request_id".'],
+    ["answers", { request_id: "x" }, 'it has no "behavior" or "answers".'],
+    ["answers", { ...ANSWER, behavior: "yes" }, 'behavior is none of "allow", "deny".'],
+    ["answers", { ...ANSWER, mesage: "x" }, 'it takes no "mesage". Did you mean "message"?'],
+    ["answers", { ...ANSWER, updated_input: {} }, 'it takes no "updated_input". Leave it out.'],
+    ["answers", { request_id: "x", answers: { a: 1 } }, "answers.a is not of type string."],
   ] as const
 ) {
-  Deno.test(`an unknown key "${key}" is named with its remedy`, () => {
-    const { problem } = unknownKeyError([key], { place: "it", known });
-    assertEquals(problem.detail, `Cannot read the body: it takes no "${key}"`);
-    assertStringIncludes(problem.suggestion ?? "", remedy);
+  Deno.test(`a body of ${path} is refused: ${parts[0]}`, async () => {
+    const problem = await problemWith(`/${path}`, body);
+    assert(problem.includes(parts[0]) && problem.includes(parts[1] ?? ""), problem);
   });
 }
 
