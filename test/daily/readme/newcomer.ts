@@ -1,4 +1,5 @@
 import { installMockClaude } from "../../../fixtures/mock/install_mock_claude.ts";
+import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
@@ -9,6 +10,23 @@ import { sha256 } from "../install/newcomer.ts";
 const ROOT = new URL("../../..", import.meta.url).pathname;
 const RELEASE = "https://github.com/claude-print/claude-print/releases/latest/download/";
 const ASSET = "claude-print-x86_64-linux";
+
+/** What the stand-in answers to prompts whose output the pages show. */
+const REPLIES: Scenario["replies"] = {
+  "Say hello": [{ text: "Hello!" }],
+  "Why is the sky blue?": [{ text: "Air scatters blue light more than red light." }],
+  "Write a commit message for this": [{ text: "Change the text in changed.txt" }],
+  "How many files are here?": [
+    { tools: [{ name: "Bash", input: { command: "ls -p | grep -vc /" } }] },
+    { text: "There are 2 files here." },
+  ],
+  "And how many folders?": [{ text: "One folder." }],
+  "List three colours": [{ text: "Red\nGreen\nBlue" }],
+  "Count to three": [
+    { tools: [{ name: "Bash", input: { command: "seq 3" } }] },
+    { text: "1, 2, 3" },
+  ],
+};
 
 /** What Deno is told to run the package. */
 const PACKAGE = "run -A --no-config --no-lock jsr:@claude-print/cli";
@@ -32,7 +50,7 @@ export async function newcomer(): Promise<Newcomer> {
   const home = await makeThrowawayHome();
   const bin = `${home.path}/bin`;
   await Deno.mkdir(bin);
-  const scenario = { turns: [[{ text: "You said: {prompt}" }]] };
+  const scenario = { turns: [[{ text: "You said: {prompt}" }]], replies: REPLIES };
   await installMockClaude(bin, { scenario, journal: `${home.path}/journal` });
   const claudePrint = `exec ${CLAUDE_PRINT.map(shellQuote).join(" ")} "$@"\n`;
   await program(`${bin}/claude-print`, claudePrint);
