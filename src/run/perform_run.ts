@@ -16,6 +16,7 @@ import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../conversation/output/conversation.ts";
 import type { LateTerms } from "../conversation/control/session_options.ts";
 import type { Input } from "../conversation/control/input.ts";
+import { withoutOwnNotice } from "../conversation/terminal/screen.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 
@@ -79,7 +80,7 @@ export async function screenFor(
     readonly trace: boolean;
   },
 ): Promise<readonly string[] | undefined> {
-  return showsScreen(report, { trace }) ? (await lastScreen()).lines : undefined;
+  return showsScreen(report, { trace }) ? withoutOwnNotice((await lastScreen()).lines) : undefined;
 }
 
 /** Whether the last screen belongs to a report: it explains the failure, or the failed run is traced. */

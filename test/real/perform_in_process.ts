@@ -14,11 +14,13 @@ export async function performInProcess(
     readonly prompt: string;
     /** Further arguments of `claude-print`. */
     readonly args?: readonly string[];
+    /** Whether repeated requests are reported, for which Claude Code writes a debug log. */
+    readonly retries?: boolean;
     readonly before?: (prepared: PreparedRun) => void;
     readonly after?: (prepared: PreparedRun) => void;
   },
 ): Promise<{ readonly report: RunReport; readonly trace: readonly string[] }> {
-  const { prompt, args = [] } = options;
+  const { prompt, args = [], retries = false } = options;
   const command = await parseArguments(["--claude-binary", real.binary, ...args]);
   if (command.kind !== "run") throw new Error(`${args.join(" ")} asks for no run`);
   const prepared = await prepareRun({
@@ -27,7 +29,7 @@ export async function performInProcess(
     cwd: real.home.project,
     env: real.home.env,
     frames: false,
-    retries: false,
+    retries,
   });
   using _sandbox = prepared.sandbox;
   using signals = new StopSignals();

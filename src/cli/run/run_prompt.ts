@@ -107,7 +107,12 @@ async function prepareAndPerform(request: RunRequest, tools: RunTools): Promise<
   using watcher = await startWatcher(request, { ...invocation, env, cwd });
   const prompt = await readPromptInTime(request, tools);
   const order = {
-    ...buildOrder(request, { invocation, prompt, isWatched: watcher !== undefined }),
+    ...buildOrder(request, {
+      invocation,
+      prompt,
+      // The screen itself shows what is tried again.
+      isWatched: watcher !== undefined && !request.show,
+    }),
     env,
     cwd,
     altered: await checkDelivery({ prompt, inject: request.inject }),

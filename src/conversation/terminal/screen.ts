@@ -20,6 +20,25 @@ export function isBlank(screen: Screen): boolean {
   return screen.lines.every((line) => line.trim() === "");
 }
 
+const NOTICE_ROW = /^\u258e /u;
+/** The notice of debug mode (2.1.332), with a log in the private folder of a run: a user's own log is elsewhere. */
+const OWN_LOG_NOTICE = /^Debug ?mode ?enabled ?\u00b7 ?logging ?to ?\/.*\/own\/debug\.log$/u;
+
+/**
+ * The rows of a screen without the notice that Claude Code writes a debug log, if this program has it written. No setting
+ * keeps the notice away (2.1.332). A narrow screen has it in several rows.
+ */
+export function withoutOwnNotice(lines: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const length = lines.slice(at).findIndex((line) => !NOTICE_ROW.test(line));
+    const notice = lines.slice(at, at + length).map((line) => line.replace(NOTICE_ROW, ""));
+    if (!OWN_LOG_NOTICE.test(notice.join(""))) kept.push(lines[at] ?? "");
+    else at += lines[at + length] === "" ? length : length - 1;
+  }
+  return kept;
+}
+
 /** The most that Claude Code says before it ends, in bytes. */
 const MOST = 8192;
 

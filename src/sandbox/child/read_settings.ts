@@ -187,10 +187,21 @@ export const SCREEN_COMMANDS = ["statusLine", "subagentStatusLine", "fileSuggest
 const NOTHING = { type: "command", command: "" };
 
 /**
+ * The same for subagents. 2.1.332 shows a line that the setting is deprecated, but not for a command with this variable,
+ * which only a plugin's own setting may use: it does not run such a command. 2.1.285 runs it, and `:` does nothing.
+ */
+const NOTHING_FOR_SUBAGENTS = { type: "command", command: ": ${CLAUDE_PLUGIN_ROOT}" };
+
+/**
  * Overrides all settings that start a program for the screen. `claude -p` does not start a project's status line, so a
  * project must not get it started here. They are overridden even if the project has none now, because Claude Code reads
  * changed settings again, for example after a checkout of another branch.
  */
 export function withoutScreenCommands(caller: JsonObject): JsonObject {
-  return { ...caller, ...Object.fromEntries(SCREEN_COMMANDS.map((name) => [name, NOTHING])) };
+  const disabled = SCREEN_COMMANDS.map((name) => [name, NOTHING]);
+  return {
+    ...caller,
+    ...Object.fromEntries(disabled),
+    subagentStatusLine: NOTHING_FOR_SUBAGENTS,
+  };
 }

@@ -1,5 +1,6 @@
 import { requireConversation, requireNotEnded } from "./conversation_routes.ts";
 import { renderScreen } from "../../conversation/terminal/headless_terminal.ts";
+import { withoutOwnNotice } from "../../conversation/terminal/screen.ts";
 import { drawScreen } from "../../recording/picture/draw_screen.ts";
 import type { EventLog } from "../conversations/event_log.ts";
 import { ProblemError } from "../problems.ts";
@@ -133,7 +134,7 @@ export async function showScreen(call: Call): Promise<Response> {
     });
   }
   const { lines } = await renderScreen(chunks, terminal.size);
-  return new Response(`${lines.join("\n").trimEnd()}\n`, {
+  return new Response(`${withoutOwnNotice(lines).join("\n").trimEnd()}\n`, {
     headers: { ...headers, "content-type": "text/plain; charset=utf-8" },
   });
 }

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { setVariables, spoilJson, withoutPermissionHook } from "../../../fixtures/spoil_run.ts";
 import { concurrently } from "../../concurrently.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
@@ -66,10 +66,14 @@ withAllVersions(
     const { report, trace } = await performInProcess(real, {
       prompt: "Hi [[bash touch here]] [[say done]]",
       args: ["--permission-mode", "default"],
+      retries: true,
       before: withoutPermissionHook,
     });
     assertEquals(answered(trace), ["permission"], version);
     assertEquals([report.exitCode, report.result.subtype], [1, "assistant_error"], version);
+    const { screen } = report;
+    assert(screen !== undefined && screen.length > 0, version);
+    assertEquals(screen.filter((row) => /Debug mode|deprecated/u.test(row)), [], version);
     assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name), [], version);
   },
 );

@@ -471,16 +471,19 @@ rule("--inherit-hooks runs the user's hooks", (planned) => [
   [[{ ...HOOKS, ...KEPT }, true], { inheritHooks: true }, USERS],
 ]);
 
+// The second one stands for nothing too.
+const NO_COMMANDS = ",: ${CLAUDE_PLUGIN_ROOT},";
+
 rule("the caller's settings lose screen commands", (planned) => {
   const { model, statusLine, subagentStatusLine, fileSuggestion, hooks } = settingsOf(planned);
   const commands = [statusLine, subagentStatusLine, fileSuggestion].map(({ command }) => command);
   return [model, commands.join(), hooks.Stop.length];
 }, [
-  [[undefined, ",,", 1]],
-  [["opus", ",,", 2], {}, {
+  [[undefined, NO_COMMANDS, 1]],
+  [["opus", NO_COMMANDS, 2], {}, {
     callerSettings: { model: "opus", statusLine: { command: "s" }, hooks: { Stop: [{}] } },
   }],
-  [[undefined, ",,", 1], {}, project({ statusLine: { command: "s" } })],
+  [[undefined, NO_COMMANDS, 1], {}, project({ statusLine: { command: "s" } })],
 ]);
 
 rule(

@@ -237,8 +237,11 @@ Deno.test("refuseSilencedHooks() refuses plugins and managed settings", () => {
 });
 
 Deno.test("withoutScreenCommands() disables programs that draw on the screen", () => {
-  const nothing = { type: "command", command: "" };
-  const off = { statusLine: nothing, subagentStatusLine: nothing, fileSuggestion: nothing };
+  const off = {
+    statusLine: { type: "command", command: "" },
+    subagentStatusLine: { type: "command", command: ": ${CLAUDE_PLUGIN_ROOT}" },
+    fileSuggestion: { type: "command", command: "" },
+  };
   assertEquals(withoutScreenCommands({ model: "opus" }), { model: "opus", ...off });
   assertEquals(withoutScreenCommands({ statusLine: { type: "command", command: "touch x" } }), off);
 });
