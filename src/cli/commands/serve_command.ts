@@ -149,8 +149,6 @@ export async function serve(options: ServeOptions): Promise<number> {
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
     stop(++signals > 1 || signal === "SIGQUIT");
   }));
-  const page = url === undefined ? [] : [`${url} (its token: ${places.token})`];
-  print(Deno.stdout, `${[places.httpSocket, ...page].join("\n")}\n`);
   if (options.backgroundMs !== undefined) {
     undo.use(attendBackground({
       idleMs: options.backgroundMs,
@@ -161,6 +159,8 @@ export async function serve(options: ServeOptions): Promise<number> {
       onInternalError: logInternalError,
     }));
   }
+  const page = url === undefined ? [] : [`${url} (its token: ${places.token})`];
+  print(Deno.stdout, `${[places.httpSocket, ...page].join("\n")}\n`);
   await stopping.promise;
   const drain = async () => {
     await Promise.all([registry.drain(), runs.close()]);
