@@ -71,7 +71,7 @@ fail() {
 }
 
 usage_error() {
-  complain "Cannot read the command line: $1$newline  \"sh install.sh --help\" lists the flags"
+  complain "$1$newline  \"sh install.sh --help\" lists the flags"
   exit 2
 }
 

@@ -11,6 +11,7 @@
  */
 import { isCommandName } from "./cli/arguments/command_shapes.ts";
 import type { ParsedArguments } from "./cli/arguments/parsed_arguments.ts";
+import { isAttended } from "./cli/arguments/lone_word.ts";
 import { parseArguments, refuseInvalidUtf8 } from "./cli/arguments/parse_arguments.ts";
 import { UnsupportedError } from "./cli_error.ts";
 import { print } from "./cli/report/print.ts";
@@ -24,7 +25,7 @@ async function main(argv: readonly string[]): Promise<number> {
       await refuseInvalidUtf8(argv);
     }
     await execIfSubcommand(argv);
-    command = await parseArguments(argv);
+    command = await parseArguments(argv, { isAttended: isAttended() });
   } catch (error) {
     await execClaudeIfShimmed(error, argv);
     const { reportUsageError } = await import("./cli/report/report_failure.ts");

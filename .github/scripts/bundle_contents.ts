@@ -2,7 +2,7 @@
 export interface BundleContents {
   /** Files of the checkout: `src/main.ts`. */
   readonly files: readonly string[];
-  /** `npm:zod@4.6.7`, `jsr:@std/text@1.0.16`; an address instead of `jsr:` if it came from elsewhere. */
+  /** `npm:zod@4.6.7`, `jsr:@std/jsonc@1.0.2`; an address instead of `jsr:` if it came from elsewhere. */
   readonly packages: readonly string[];
 }
 

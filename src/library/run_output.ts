@@ -118,7 +118,7 @@ export function createRunResult(
  *   await run("Hello", { args: ["--modle", "haiku"] }).result;
  * } catch (error) {
  *   if (!(error instanceof RunError)) throw error;
- *   console.error(error.message); // Cannot read the command line: unknown flag --modle
+ *   console.error(error.message); // unknown flag --modle
  *   console.error(error.suggestion); // Did you mean --model? "claude-print --help" lists all flags
  * }
  * ```

@@ -204,7 +204,7 @@ async function driverError(
   { binary, options: { cwd } }: PreparedRun,
 ): Promise<CliError> {
   if (error.path === cwd) {
-    const why = error.code === "ENOENT" ? "it no longer exists" : error.description;
+    const why = error.code === "ENOENT" ? "it does not exist" : error.description;
     return new CliError(`Cannot work in ${error.path}: ${why}`, {
       suggestion: "Change to a folder that exists and that you may enter: cd ~",
       cause: error,

@@ -167,8 +167,8 @@ export async function createChildProfile(
     readonly initialize?: JsonObject | undefined;
   },
 ): Promise<ChildProfile> {
-  const { promptArgument: _, inputFile: __, waitForLimitMs: ___, idleTimeoutMs: ____, ...others } =
-    request;
+  const { promptArgument: _, loneWord: __, misplacedPrompt: ___, ...started } = request;
+  const { inputFile: ____, waitForLimitMs: _____, idleTimeoutMs: ______, ...others } = started;
   const warmRequest: RunRequest = { ...others, ...CLIENT_OPTIONS, ...LATE_OPTIONS };
   const kept = Object.fromEntries(
     Object.entries(env).filter(([name]) => !IGNORED_VARIABLES.includes(name)),

@@ -580,7 +580,7 @@ const ROWS: readonly Row[] = [
     name: "usage-mcp",
     args: ["--mcp-config=nofile.json", "Hi [[say yes]]"],
     code: 1,
-    told: ["Error: Invalid MCP configuration:\nMCP config file not found: "],
+    told: ["Invalid MCP configuration:\nMCP config file not found: "],
   },
   {
     name: "usage-agent",

@@ -4,19 +4,17 @@ import { usageError } from "./flags.ts";
 import type { OutputFormat } from "../../claude/wire/output_writer.ts";
 import { type Formats, refuseContradictions } from "./contradictions.ts";
 import type { MisplacedPrompt, PermissionMode, RunRequest } from "./run_request.ts";
+import { readDuration } from "./read_values.ts";
 import { definedFields } from "../../defined_fields.ts";
 
-const DEFAULT_SECONDS = {
-  "--timeout": 3600,
-  "--start-timeout": 120,
-  "--delivery-timeout": 300,
-  "--drain-timeout": 10,
+const DEFAULT_TIMEOUTS = {
+  "--timeout": "1h",
+  "--start-timeout": "2m",
+  "--delivery-timeout": "5m",
+  "--drain-timeout": "10s",
   // Claude Code ends within 5 s in any case. Its cost is known only then.
-  "--exit-timeout": 6,
+  "--exit-timeout": "6s",
 };
-
-/** The longest delay that timers take, in milliseconds. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * Builds the request of a run from tokens without mistakes.
@@ -202,14 +200,14 @@ function readTimeouts(
   | "drainTimeoutMs"
   | "exitTimeoutMs"
 > {
-  const limit = (flag: keyof typeof DEFAULT_SECONDS) =>
-    readMilliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
+  const limit = (flag: keyof typeof DEFAULT_TIMEOUTS) =>
+    readDuration(flag, last(flag) ?? DEFAULT_TIMEOUTS[flag]);
   const idle = last("--idle-timeout");
   return definedFields({
     timeoutMs: limit("--timeout"),
     startTimeoutMs: limit("--start-timeout"),
     deliveryTimeoutMs: limit("--delivery-timeout"),
-    idleTimeoutMs: idle === undefined ? undefined : readMilliseconds("--idle-timeout", idle),
+    idleTimeoutMs: idle === undefined ? undefined : readDuration("--idle-timeout", idle),
     drainTimeoutMs: limit("--drain-timeout"),
     exitTimeoutMs: limit("--exit-timeout"),
   });
@@ -238,11 +236,15 @@ function choice<Value extends string>(value: string | undefined, fallback: Value
   return value === undefined ? fallback : value as Value;
 }
 
-/** Finds the last value of a variadic flag that contains several words: a prompt after the flag ends up there. */
+/**
+ * Finds the value of a flag that may be the prompt: the last of several words, or else the last of several values. A prompt
+ * after a flag with several values or an optional one ends up there.
+ */
 function findMisplacedPrompt(uses: readonly Use[]): MisplacedPrompt | undefined {
-  const taken = uses.findLast(({ flag, value }) =>
-    flag.value === "variadic" && /\S\s+\S/u.test(value ?? "")
-  );
+  const taken =
+    uses.findLast(({ flag, value = "" }) =>
+      ["variadic", "optional"].includes(flag.value) && /\S\s+\S/u.test(value)
+    ) ?? uses.findLast(({ isFurther }) => isFurther);
   return taken?.value === undefined ? undefined : { flag: taken.flag.name, text: taken.value };
 }
 
@@ -296,14 +298,9 @@ function readMaxBudgetUsd(value: string | undefined): number | undefined {
 }
 
 /** Reads the longest wait for a limit, in milliseconds; Infinity without a value. */
-function readLongestWait(seconds: string | undefined): number {
-  if (seconds === undefined || seconds === "") return Infinity;
-  const value = /^(?:\d+\.?\d*|\.\d+)$/.test(seconds) ? Number(seconds) * 1000 : NaN;
-  if (value > 0) return value;
-  throw usageError(
-    `--wait-for-limit does not take "${seconds}"`,
-    "Use --wait-for-limit=SECONDS, or --wait-for-limit alone for as long as it takes",
-  );
+function readLongestWait(duration: string | undefined): number {
+  if (duration === undefined || duration === "") return Infinity;
+  return readDuration("--wait-for-limit", duration, { max: Infinity });
 }
 
 /** Accepts whole numbers above 0, as Claude Code 2.1.330 does. */
@@ -314,15 +311,5 @@ function readTaskBudget(value: string | undefined): number | undefined {
   throw usageError(
     `--task-budget does not take "${value}"`,
     "Use a whole number of tokens, 1 or more",
-  );
-}
-
-function readMilliseconds(flag: string, seconds: string | number): number {
-  const text = String(seconds);
-  const value = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Math.round(Number(text) * 1000) : NaN;
-  if (value >= 1 && value <= MAX_TIMEOUT_MS) return value;
-  throw usageError(
-    `${flag} does not take "${text}"`,
-    `Use seconds, from 0.001 to ${Math.floor(MAX_TIMEOUT_MS / 1000)}`,
   );
 }

@@ -1,4 +1,5 @@
 import { CliError } from "../../cli_error.ts";
+import { nearestWord } from "./nearest_word.ts";
 import type { MisplacedPrompt } from "./run_request.ts";
 
 /** The longest prompt that Claude Code 2.1.330 reads from stdin, in UTF-16 code units, printing and interactive. */
@@ -7,25 +8,20 @@ export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 /** Most bytes of a prompt: UTF-8 takes at most three bytes for each UTF-16 code unit. */
 export const MAX_PROMPT_BYTES: number = 3 * MAX_PROMPT_LENGTH;
 
-const GIVE_PROMPT = 'Type claude-print "your prompt", or pipe the prompt in';
+const GIVE_PROMPT =
+  'Type claude-print "your prompt", or pipe the prompt in; claude-print -h has examples';
 
 /**
- * The error for a command line without a prompt, in the words of `claude -p`.
+ * The error for a command line without a prompt.
  *
- * @param misplaced a value of a variadic flag that may have been meant as the prompt
+ * @param misplaced a value of a flag that may have been meant as the prompt
  */
 export function noPromptError(misplaced?: MisplacedPrompt): CliError {
-  return new CliError(
-    "Error: Input must be provided either through stdin or as a prompt argument when using --print",
-    {
-      suggestion: misplaced === undefined
-        ? GIVE_PROMPT
-        : `If ${
-          JSON.stringify(firstCharacters(misplaced.text))
-        } is the prompt: ${misplaced.flag} takes all that ` +
-          'follows it; put the prompt before it, or after "--"',
-    },
-  );
+  if (misplaced === undefined) return new CliError("No prompt given", { suggestion: GIVE_PROMPT });
+  const text = JSON.stringify(firstCharacters(misplaced.text));
+  return new CliError(`No prompt given: ${misplaced.flag} took ${text} too`, {
+    suggestion: `If ${text} is the prompt, put it before the flag, or after "--"`,
+  });
 }
 
 /** Returns the beginning of the first line. */
@@ -152,7 +148,12 @@ export function readListInput(input: unknown): ListLine {
   if (typeof input === "string") return { prompt: input, args: [] };
   const { prompt, args = [] } = (input ?? {}) as { readonly prompt?: unknown; args?: unknown };
   if (typeof prompt !== "string") {
-    throw new CliError("Cannot read the line: it has no prompt", { suggestion: LINE_EXAMPLE });
+    const typo = Object.keys(input ?? {}).find((key) => nearestWord(key, ["prompt"]) !== undefined);
+    throw typo === undefined || prompt !== undefined
+      ? new CliError("Cannot read the line: it has no prompt", { suggestion: LINE_EXAMPLE })
+      : new CliError(`Cannot read the line: unknown key "${typo}"`, {
+        suggestion: 'Did you mean "prompt"?',
+      });
   }
   if (!Array.isArray(args) || !args.every((each) => typeof each === "string")) {
     throw new CliError('Cannot read the line: its "args" are not a list of strings', {

@@ -1,4 +1,6 @@
-import { usageError } from "./flags.ts";
+import { switchValueError, usageError } from "./flags.ts";
+import { nearestFlag, nearestWord } from "./nearest_word.ts";
+import type { CliError } from "../../cli_error.ts";
 
 /** The commands besides a run. Each is one only as the very first argument. */
 export const COMMAND_NAMES = [
@@ -20,6 +22,7 @@ export const COMMAND_NAMES = [
   "logs",
   "completion",
   "man",
+  "help",
 ] as const;
 
 export type CommandName = (typeof COMMAND_NAMES)[number];
@@ -45,8 +48,8 @@ export interface Operands {
   /** What each operand is, for errors. */
   readonly name: string;
   readonly placeholder: string;
-  /** What stands for the operands after the first one, if they are something else. */
-  readonly others?: string;
+  /** How they are written in the usage, where the placeholder does not say it. */
+  readonly usage?: string;
   readonly min: number;
   readonly max: number;
   /** What may follow "--", such as `flags of claude -p`; absent where nothing may. */
@@ -229,12 +232,12 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   send: {
     summary: "Send a message to a conversation, and print the answer",
     flags: [flag("--interrupt", "Stop the turn under way first"), NO_WAIT],
-    operands: { "": { ...CONVERSATION, others: "text", max: 2 } },
+    operands: { "": { ...CONVERSATION, usage: "<id> [text]", max: 2 } },
   },
   answer: {
     summary: "Answer a permission, a question or a plan",
     flags: [NO_WAIT],
-    operands: { "": { ...CONVERSATION, others: "answer", max: 100 } },
+    operands: { "": { ...CONVERSATION, usage: "<id> [answer]...", max: 100 } },
   },
   interrupt: {
     summary: "Stop the turn of a conversation",
@@ -257,6 +260,19 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     action: { name: "a shell", choices: ["bash", "zsh", "fish"] },
   },
   man: { summary: "Print the manual page", flags: [] },
+  help: {
+    summary: "Print the help of a command, or of one of its actions",
+    flags: [],
+    operands: {
+      "": {
+        name: "a command",
+        placeholder: "command",
+        usage: "[command [action]]",
+        min: 0,
+        max: 2,
+      },
+    },
+  },
 };
 
 /** Returns the command lines of a command, such as `claude-print shim status [folder]`. */
@@ -279,8 +295,8 @@ export function flagFits({ actions }: CommandFlag, word: string): boolean {
 
 function operandUsage(operands: Operands | undefined): readonly string[] {
   if (operands === undefined) return [];
-  const { placeholder, others, min, max, rest } = operands;
-  if (others !== undefined) return [`<${placeholder}>`, `[${others}]${max > 2 ? "..." : ""}`];
+  const { placeholder, usage, min, max, rest } = operands;
+  if (usage !== undefined) return [usage];
   const written = min === 0 ? `[${placeholder}]` : Array(min).fill(`<${placeholder}>`).join(" ");
   return [
     ...(max === 0 ? [] : [max > Math.max(min, 1) ? `${written}...` : written]),
@@ -307,66 +323,124 @@ export interface CommandArguments {
 /**
  * Splits the arguments of a command, and checks them against its shape.
  *
+ * @returns for `--help` the action that was typed before it, if any
  * @throws {CliError} for an argument that the command does not accept, and for a missing one
  */
 export function readCommandArguments(
   command: CommandName,
   argv: readonly string[],
-): CommandArguments | "help" {
+): CommandArguments | { readonly helpFor: string | undefined } {
   const { flags, action, operands: shapes = {} } = COMMAND_SHAPES[command];
   const switches = new Set<string>();
   const values = new Map<string, string[]>();
   const operands: string[] = [];
   const args = [...argv];
-  const shape = () => shapes[action === undefined ? "" : operands[0] ?? ""];
-  const maxOperands = () =>
-    action === undefined ? shape()?.max ?? 0 : 1 + (operands.length === 0 ? 0 : shape()?.max ?? 0);
+  const word = () => action === undefined ? "" : operands[0] ?? "";
   const used: CommandFlag[] = [];
   let rest: readonly string[] | undefined;
   for (let argument = args.shift(); argument !== undefined; argument = args.shift()) {
-    if (argument === "--help" || argument === "-h") return "help";
-    if (argument === "--" && shape()?.rest !== undefined) {
+    if (argument === "--help" || argument === "-h") return { helpFor: word() || undefined };
+    if (argument === "--" && shapes[word()]?.rest !== undefined) {
       rest = args;
       break;
     }
     const name = argument.replace(/=.*$/su, "");
     const flag = flags.find((each) => each.name === name);
-    if (flag !== undefined) used.push(flag);
-    if (flag?.placeholder === "" && name === argument) {
-      switches.add(argument);
-    } else if (flag !== undefined && flag.placeholder !== "") {
+    if (flag !== undefined) {
+      used.push(flag);
+      if (flag.placeholder === "") {
+        if (name !== argument) throw switchValueError(name);
+        switches.add(name);
+        continue;
+      }
       const value = argument.includes("=") ? argument.slice(name.length + 1) : args.shift();
       if (value === undefined) {
         throw usageError(`${name} needs a value`, `Type ${name} ${flag.placeholder}`);
       }
       values.set(name, [...values.get(name) ?? [], value]);
-    } else if (!argument.startsWith("-") && operands.length < maxOperands()) {
-      operands.push(argument);
-    } else {
-      throw usageError(
-        `${command} does not take "${argument}"`,
-        `"claude-print ${command} --help" lists what it takes; a prompt goes after "--"`,
-      );
+      continue;
     }
+    if (argument.startsWith("-")) throw unknownFlagOfCommand(argument, { command, word: word() });
+    if (action !== undefined && operands.length === 0) checkAction(command, argument);
+    else if (operands.length - (action === undefined ? 0 : 1) >= (shapes[word()]?.max ?? 0)) {
+      throw extraOperandError(argument, { command, argv });
+    }
+    operands.push(argument);
   }
   checkOperands(command, operands, used);
   return { switches, values, last: (name) => values.get(name)?.at(-1), operands, rest };
 }
 
-/** Checks the action and the number of operands, and that each flag belongs to the action. */
+function listedBy(command: CommandName, word = ""): string {
+  const topic = [command, word].join(" ").trim();
+  return `"claude-print ${topic} --help" lists what it takes`;
+}
+
+function unknownFlagOfCommand(
+  typed: string,
+  { command, word }: { readonly command: CommandName; readonly word: string },
+): CliError {
+  const { flags } = COMMAND_SHAPES[command];
+  const names = flags.filter((flag) => word === "" || flagFits(flag, word)).map(({ name }) => name);
+  const nearest = nearestFlag(typed, [...names, "--help"], { byLetter: names });
+  return usageError(
+    `${[command, word].join(" ").trim()} does not take "${typed}"`,
+    nearest === undefined
+      ? listedBy(command, word)
+      : `Did you mean ${nearest}? ${listedBy(command, word)}`,
+  );
+}
+
+/** The error for a word that a command has no place for. A sentence may have been meant as a prompt. */
+function extraOperandError(
+  operand: string,
+  { command, argv }: { readonly command: CommandName; readonly argv: readonly string[] },
+): CliError {
+  const sentence = [command, ...argv].join(" ");
+  const isSentence = COMMAND_SHAPES[command].operands === undefined &&
+    sentence.split(/\s+/u).length > 2 && !argv.some((each) => each.startsWith("-"));
+  return usageError(
+    `${command} does not take "${operand}"`,
+    isSentence
+      ? `${listedBy(command)}; as a prompt: claude-print -p ${JSON.stringify(sentence)}`
+      : listedBy(command),
+  );
+}
+
+/**
+ * Checks that a word is an action of a command.
+ *
+ * @throws {CliError} with a suggestion
+ */
+export function checkAction(command: CommandName, word: string): void {
+  const { choices = [], isOptional } = COMMAND_SHAPES[command].action ?? {};
+  if (choices.includes(word)) return;
+  const nearest = nearestWord(word, choices);
+  const list = `Use one of ${choices.join(", ")}${
+    isOptional ? `, or claude-print ${command} alone` : ""
+  }`;
+  throw usageError(
+    `${command} does not take "${word}"`,
+    choices.length === 0
+      ? `It has no actions: ${listedBy(command)}`
+      : nearest === undefined
+      ? list
+      : `Did you mean ${nearest}? ${list}`,
+  );
+}
+
+/** Checks the number of operands, and that each flag belongs to the action. */
 function checkOperands(
   command: CommandName,
   operands: readonly string[],
   used: readonly CommandFlag[],
 ): void {
   const { action, operands: shapes = {} } = COMMAND_SHAPES[command];
-  const suggestion = `"claude-print ${command} --help" says how`;
   const [word = ""] = action === undefined ? [] : operands;
-  const needsAction = action !== undefined && !(action.isOptional && operands.length === 0);
-  if (needsAction && !action.choices.includes(word)) {
+  if (action !== undefined && word === "" && !action.isOptional) {
     throw usageError(
-      `${command} ${operands.length === 0 ? `needs ${action.name}` : `does not take "${word}"`}`,
-      `Use one of ${action.choices.join(", ")}; ${suggestion}`,
+      `${command} needs ${action.name}`,
+      `Use one of ${action.choices.join(", ")}; ${listedBy(command)}`,
     );
   }
   const wrong = used.find((flag) => !flagFits(flag, word));
@@ -380,32 +454,8 @@ function checkOperands(
   const given = action === undefined ? operands : operands.slice(1);
   if (shape !== undefined && given.length < shape.min) {
     throw usageError(
-      `${[command, ...operands.slice(0, 1)].join(" ")} needs ${shape.name}`,
-      suggestion,
+      `${[command, word].join(" ").trim()} needs ${shape.name}`,
+      listedBy(command, word),
     );
   }
-}
-
-export function readChoice<Word extends string>(
-  name: string,
-  value: string,
-  words: readonly Word[],
-): Word {
-  const word = words.find((each) => each === value);
-  if (word !== undefined) return word;
-  throw usageError(`${name} does not take "${value}"`, `Use one of ${words.join(", ")}`);
-}
-
-/** Reads a number from 0 to `max`. */
-export function readNumber(
-  name: string,
-  value: string,
-  { max }: { readonly max: number },
-): number {
-  const number = /^\d+(?:\.\d+)?$/u.test(value) ? Number(value) : NaN;
-  if (number <= max) return number;
-  throw usageError(
-    `${name} "${value}" is no number from 0 to ${max}`,
-    `Write it as ${name} 1, or leave it out`,
-  );
 }

@@ -363,6 +363,13 @@ export const FLAGS: readonly Flag[] = [
   cannot("--lead-verify-key <key>", TEAMMATE, HIDDEN),
 ];
 
+/** The flags of the short help, the most used first. */
+export const COMMON_FLAGS: readonly string[] = [
+  ...["--model", "--output-format", "--input-file", "--jsonl", "--continue", "--resume"],
+  ...["--allowedTools", "--permission-mode", "--add-dir", "--append-system-prompt"],
+  ...["--max-turns", "--timeout"],
+];
+
 const BY_SPELLING: ReadonlyMap<string, Flag> = new Map(
   FLAGS.flatMap((flag) => [flag.name, ...flag.aliases].map((one) => [one, flag] as const)),
 );
@@ -381,13 +388,10 @@ export function refusalError(what: string, reason: string): CliError {
 
 /** The error for an invalid command line. */
 export function usageError(problem: string, suggestion: string): CliError {
-  return new CliError(`Cannot read the command line: ${problem}`, { suggestion });
+  return new CliError(problem, { suggestion });
 }
 
-/** Returns `{ [name]: value }`, or `{}` for an undefined value. */
-export function present<Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { readonly [key in Name]?: Value } {
-  return value === undefined ? {} : { [name]: value } as { readonly [key in Name]: Value };
+/** The error for `--switch=value`. */
+export function switchValueError(name: string): CliError {
+  return usageError(`${name} takes no value`, `Type ${name} alone`);
 }

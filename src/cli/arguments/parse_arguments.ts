@@ -1,5 +1,7 @@
-import { isCommandName } from "./command_shapes.ts";
-import { FLAGS, refusalError, usageError } from "./flags.ts";
+import { type CommandName, isCommandName } from "./command_shapes.ts";
+import { commandMeantBy, findLoneWord, isHelpCommand } from "./lone_word.ts";
+import { nearestFlag } from "./nearest_word.ts";
+import { COMMON_FLAGS, FLAGS, refusalError, usageError } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
 import { buildRequest } from "./build_request.ts";
 import { tokenize, type Tokens } from "./tokenize.ts";
@@ -21,6 +23,7 @@ const ALL_FLAGS = '"claude-print --help" lists all flags';
  * @param options.more flags that a line of a list adds, as if they were typed last
  * @param options.meaningless names of flags that the caller cannot honour, each with the reason
  * @param options.deliversFrames whether the caller gets all frames, whatever the format
+ * @param options.isAttended whether a person types the command line and reads what happens
  * @throws {CliError} for an unknown or a refused flag, and for a missing, wrong or contradictory value
  */
 export async function parseArguments(
@@ -29,17 +32,20 @@ export async function parseArguments(
     readonly more?: readonly string[];
     readonly meaningless?: ReadonlyMap<string, string>;
     readonly deliversFrames?: boolean;
+    readonly isAttended?: boolean;
   } = {},
 ): Promise<ParsedArguments> {
-  const [first, ...rest] = argv;
-  if (isCommandName(first)) {
+  const [first = "", ...rest] = argv;
+  if (first === "help" ? isHelpCommand(rest, options) : isCommandName(first)) {
     const { parseCommand } = await import("./parse_command.ts");
-    return parseCommand(first, rest);
+    return parseCommand(first as CommandName, rest);
   }
   const tokens = addLineFlags(tokenize(argv), options.more);
   switch (tokens.information) {
     case "help":
       return { kind: "help" };
+    case "short help":
+      return { kind: "help", short: true };
     case "version":
     case "short version": {
       const claudeBinary = tokens.uses.findLast(({ flag }) => flag.name === "--claude-binary")
@@ -58,8 +64,10 @@ export async function parseArguments(
     if (reason !== undefined) throw refusalError(name, reason);
   }
   if (tokens.problem instanceof CliError) throw tokens.problem;
-  if (tokens.problem !== undefined) throw await unknownFlagError(tokens.problem.unknownFlag);
-  return { kind: "run", request: buildRequest(tokens, options) };
+  if (tokens.problem !== undefined) throw unknownFlagError(tokens.problem.unknownFlag, first);
+  const loneWord = findLoneWord(tokens, argv);
+  const request = buildRequest(tokens, options);
+  return { kind: "run", request: loneWord === undefined ? request : { ...request, loneWord } };
 }
 
 /** Flags that hold for a list and cannot differ from line to line. */
@@ -90,8 +98,8 @@ function addLineFlags(list: Tokens, more: readonly string[] | undefined): Tokens
   };
 }
 
-/** The error for an unknown flag, which suggests the nearest known one. */
-async function unknownFlagError(argument: string): Promise<CliError> {
+/** The error for an unknown flag, which suggests the command or the flag that was meant. */
+function unknownFlagError(argument: string, first: string): CliError {
   const flag = argument.replace(/=.*$/s, "");
   if (/\s/.test(flag)) {
     return usageError(
@@ -100,13 +108,15 @@ async function unknownFlagError(argument: string): Promise<CliError> {
     );
   }
   const names = FLAGS.filter((row) => !row.hidden || row.class !== "refused")
-    .flatMap((row) => [row.name, ...row.aliases])
-    .filter((name) => name.startsWith("--"));
-  const nearest = flag.length < 3
-    ? undefined
-    : (await import("@std/text/closest-string")).closestString(flag, names);
-  return new UnsupportedError(`Cannot read the command line: unknown flag ${flag}`, {
-    suggestion: nearest === undefined ? ALL_FLAGS : `Did you mean ${nearest}? ${ALL_FLAGS}`,
+    .flatMap((row) => [row.name, ...row.aliases]);
+  const command = commandMeantBy(first);
+  const nearest = nearestFlag(flag, names, { byLetter: COMMON_FLAGS });
+  return new UnsupportedError(`unknown flag ${flag}`, {
+    suggestion: command !== undefined
+      ? `Did you mean ${command}?`
+      : nearest === undefined
+      ? ALL_FLAGS
+      : `Did you mean ${nearest}? ${ALL_FLAGS}`,
   });
 }
 

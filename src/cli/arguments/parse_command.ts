@@ -1,9 +1,8 @@
 import {
+  checkAction,
   type CommandArguments,
   type CommandName,
-  readChoice,
   readCommandArguments,
-  readNumber,
 } from "./command_shapes.ts";
 import { usageError } from "./flags.ts";
 import type {
@@ -18,6 +17,7 @@ import type {
   Shell,
   ShimOptions,
 } from "./parsed_arguments.ts";
+import { readChoice, readDuration, readNumber } from "./read_values.ts";
 import { definedFields } from "../../defined_fields.ts";
 
 /**
@@ -27,7 +27,9 @@ import { definedFields } from "../../defined_fields.ts";
  */
 export function parseCommand(command: CommandName, argv: readonly string[]): ParsedArguments {
   const given = readCommandArguments(command, argv);
-  if (given === "help") return { kind: "help", command };
+  if ("helpFor" in given) {
+    return { kind: "help", command, ...definedFields({ action: given.helpFor }) };
+  }
   const { switches, last, operands: [first, second] } = given;
   const json = switches.has("--json");
   switch (command) {
@@ -77,6 +79,11 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       return { kind: command, id: `${first}`, takesOver: switches.has("--take-over") };
     case "logs":
       return { kind: command, id: `${first}`, follows: switches.has("--follow") };
+    case "help": {
+      const topic = first as CommandName | undefined;
+      if (topic !== undefined && second !== undefined) checkAction(topic, second);
+      return { kind: "help", ...definedFields({ command: topic, action: second }) };
+    }
     case "completion":
       return { kind: command, shell: first as Shell };
     case "man":
@@ -121,26 +128,26 @@ function bisectOptions(given: CommandArguments): BisectOptions {
   const version = (flag: string) => {
     const value = last(flag);
     if (value === undefined || /^\d+\.\d+\.\d+$/u.test(value)) return value;
-    throw usageError(`${flag} "${value}" is no version`, `Write it as ${flag} 2.1.330`);
+    throw usageError(`${flag} does not take "${value}"`, `Use a version: ${flag} 2.1.330`);
   };
   const [good, bad, run] = [version("--good"), version("--bad"), last("--run")];
   const allowedTools = readAllowedTools(given);
   if (good === undefined) {
     throw usageError(
       "bisect needs --good and a version",
-      "Name the newest version of which you know that all was well",
+      "Give a version that behaves as it should: --good 2.1.330",
     );
   }
   if (run?.trim() === "" || (run === undefined) === (operands.length === 0)) {
     throw usageError(
       "bisect needs either a cassette or --run and a command",
-      '"claude-print bisect --help" says how',
+      'Give one of them: claude-print bisect --good 2.1.330 --run "./check.sh"',
     );
   }
   if (run !== undefined && allowedTools.length > 0) {
     throw usageError(
-      "--allowedTools goes with cassettes alone",
-      "Leave it out, and have the command of --run allow tools",
+      "--allowedTools has no effect with --run",
+      "Leave it out, and let the command of --run allow tools",
     );
   }
   return definedFields({
@@ -170,8 +177,8 @@ function serveArguments(given: CommandArguments, argv: readonly string[]): Parse
   }
   if (rest !== undefined && !switches.has("--agentapi")) {
     throw usageError(
-      'what stands behind "--" goes with --agentapi',
-      "Give conversations over HTTP their flags in their profile",
+      'arguments after "--" need --agentapi',
+      "Add --agentapi; conversations over HTTP get their flags from their profile",
     );
   }
   const agentArgs = switches.has("--agentapi") ? rest ?? [] : undefined;
@@ -179,7 +186,7 @@ function serveArguments(given: CommandArguments, argv: readonly string[]): Parse
   if (unit === undefined) return { kind: "serve", options };
   const flags = argv.filter((argument) => argument !== unit);
   if (unit === "--uninstall" && flags.length > 0) {
-    throw usageError("--uninstall goes with nothing else", "Leave the other flags out");
+    throw usageError("--uninstall takes no other flags", "Leave the other flags out");
   }
   const action = unit === "--install" ? "install" : "uninstall";
   return { kind: "serve", options, unit: { action, flags } };
@@ -194,7 +201,7 @@ function serveOptions({ last }: CommandArguments): ServeOptions {
   if (hostname !== undefined && !hasPort) {
     throw usageError(
       "--bind needs --port",
-      "Write it as --port 8080 --bind 192.0.2.1, or leave it out",
+      "Type --port 8080 --bind 192.0.2.1, or leave it out",
     );
   }
   const tcp = hasPort
@@ -204,11 +211,11 @@ function serveOptions({ last }: CommandArguments): ServeOptions {
     profiles: last("--profiles"),
     warm: whole("--warm", { none: "1", max: 100 }),
     max: whole("--max", { none: "4", max: 1000 }),
-    idleMs: 1000 * readNumber("--idle", last("--idle") ?? "900", { max: 1_000_000 }),
+    idleMs: readDuration("--idle", last("--idle") ?? "900", { min: 0 }),
     conversations: whole("--conversations", { none: "64", max: 10_000 }),
     backgroundMs: background === undefined
       ? undefined
-      : 1000 * readNumber("--background", background, { max: 1_000_000 }),
+      : readDuration("--background", background, { min: 0 }),
     tcp,
   });
 }
@@ -227,19 +234,19 @@ function relayOptions({ switches, values, last }: CommandArguments): RelayComman
   const pointer = ignored.find((each) => !/^(?:\/(?:[^~]|~[01])*)+$/u.test(each));
   if (pointer !== undefined) {
     throw usageError(
-      `--ignore "${pointer}" is no JSON pointer`,
-      "Write it as /metadata/user_id or /messages/0",
+      `--ignore does not take "${pointer}"`,
+      "Use a JSON pointer such as /metadata/user_id or /messages/0",
     );
   }
   const match = readChoice("--match", last("--match") ?? "normalized", MATCHES);
   if (match !== "normalized" && ignored.length > 0) {
-    throw usageError("--ignore goes with --match normalized alone", "Leave one of them out");
+    throw usageError("--ignore needs --match normalized", "Leave --ignore or --match out");
   }
   const upstream = last("--upstream");
   if (upstream !== undefined && !/^https?:$/u.test(URL.parse(upstream)?.protocol ?? "")) {
     throw usageError(
-      `--upstream "${upstream}" is no URL of the web`,
-      "Write it as https://api.anthropic.com",
+      `--upstream does not take "${upstream}"`,
+      "Use a URL such as https://api.anthropic.com",
     );
   }
   return definedFields({
@@ -298,8 +305,8 @@ function readPaths(
   const inputName = last("--input-name");
   if (inputName !== undefined && !/^[^/]+$/u.test(inputName)) {
     throw usageError(
-      `--input-name "${inputName}" is no name of a file`,
-      "Write it as --input-name input.jsonl",
+      `--input-name does not take "${inputName}"`,
+      "Use the name of a file without its folder: --input-name input.jsonl",
     );
   }
   return definedFields({ paths: operands.slice(1), inputName });
@@ -308,7 +315,7 @@ function readPaths(
 function readOut({ last }: CommandArguments): string | undefined {
   const out = last("--out");
   if (out !== "") return out;
-  throw usageError("--out needs the name of a folder", "Write it as --out shared");
+  throw usageError("--out needs the name of a folder", "Type --out shared");
 }
 
 function replayOptions(dir: string, given: CommandArguments): CassetteOptions {
@@ -317,14 +324,14 @@ function replayOptions(dir: string, given: CommandArguments): CassetteOptions {
   const [other] = [...values.keys()].filter((name) => name !== "--split");
   if (rest === undefined && other !== undefined) {
     throw usageError(
-      `${other} goes with a replay as the program`,
-      'Type "--" behind the folder, and behind that what a caller gives claude',
+      `${other} needs "--" and the arguments of claude`,
+      `Type claude-print cassette replay FOLDER ${other} ... -- -p hello`,
     );
   }
   if (rest !== undefined && split !== undefined) {
     throw usageError(
-      "--split does not go with a replay as the program",
-      'Leave it out, or "--" and what is behind it',
+      '--split does not go with "--"',
+      'Leave --split out, or "--" and the arguments after it',
     );
   }
   return definedFields({
@@ -342,8 +349,8 @@ function readPieceSize(split: string): number {
   const size = /^\d+$/u.test(split) ? Number(split) : NaN;
   if (size >= 1 && size <= LARGEST_PIECE) return size;
   throw usageError(
-    `--split "${split}" is no number of bytes from 1 to ${LARGEST_PIECE}`,
-    "Write it as --split 1, or leave it out",
+    `--split does not take "${split}"`,
+    `Use a number of bytes from 1 to ${LARGEST_PIECE}`,
   );
 }
 
@@ -351,7 +358,7 @@ function programReplayOptions({ last }: CommandArguments): ProgramReplayOptions 
   return definedFields({
     mode: readChoice("--mode", last("--mode") ?? "verify", ["inert", "stub", "verify"]),
     speed: readNumber("--speed", last("--speed") ?? "0", { max: 1_000_000 }),
-    patienceMs: 1000 * readNumber("--patience", last("--patience") ?? "30", { max: 1_000_000 }),
+    patienceMs: readDuration("--patience", last("--patience") ?? "30", { min: 0 }),
     report: last("--report"),
   });
 }
@@ -360,10 +367,8 @@ function forkOptions(dir: string, { values, last, rest }: CommandArguments): For
   const at = last("--at") ?? "";
   if (!/^\d{1,9}$/u.test(at)) {
     throw usageError(
-      at === ""
-        ? "cassette fork needs --at and the last turn that stays"
-        : `--at "${at}" is no number of a turn`,
-      "Write it as --at 2 to go on behind the second turn, --at 0 to begin anew",
+      at === "" ? "cassette fork needs --at and a turn" : `--at does not take "${at}"`,
+      "Use the number of the last turn to keep, as in --at 2; 0 keeps none",
     );
   }
   return definedFields({

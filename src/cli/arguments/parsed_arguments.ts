@@ -207,7 +207,14 @@ export type Shell = "bash" | "zsh" | "fish";
 
 /** What a command line asks for. `short` is true for `-v`, whose output the Agent SDKs parse. */
 export type ParsedArguments =
-  | { readonly kind: "help"; readonly command?: CommandName }
+  | {
+    readonly kind: "help";
+    /** The help of this command, or of one of its actions. */
+    readonly command?: CommandName;
+    readonly action?: string;
+    /** One screen; absent for everything. */
+    readonly short?: true;
+  }
   | { readonly kind: "version"; readonly short: boolean; readonly claudeBinary?: string }
   | { readonly kind: "run"; readonly request: RunRequest }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }

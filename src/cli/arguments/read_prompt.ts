@@ -5,6 +5,7 @@ import {
   noPromptError,
   promptTooLongError,
 } from "./check_prompt.ts";
+import { isAttended, loneWordError } from "./lone_word.ts";
 import type { RunRequest } from "./run_request.ts";
 import { CliError } from "../../cli_error.ts";
 import { LibcError } from "../../../ffi/errno.ts";
@@ -14,6 +15,9 @@ import { readToEnd } from "../../../ffi/descriptors/read_to_end.ts";
 /** The stdin, files and clock that {@linkcode readPrompt} uses. */
 export type PromptIo = {
   readonly stdinIsTerminal: boolean;
+  /** Whether a person types the command line and reads what happens. */
+  readonly isAttended: boolean;
+  readonly isFile: (path: string) => boolean;
   readonly stdin: ReadableStream<Uint8Array>;
   /**
    * Returns all of a stdin that never blocks, such as a file; `undefined` for any other. This saves 8 ms, which the first
@@ -57,10 +61,18 @@ type FirstChunk =
 export async function readPrompt(
   request: Pick<
     RunRequest,
-    "promptArgument" | "ignoredArguments" | "misplacedPrompt" | "inputFile" | "rewindsTo"
+    | "promptArgument"
+    | "ignoredArguments"
+    | "misplacedPrompt"
+    | "loneWord"
+    | "inputFile"
+    | "rewindsTo"
   >,
   io: PromptIo,
 ): Promise<string> {
+  const { promptArgument: argument = "" } = request;
+  const mistake = request.loneWord === undefined ? undefined : loneWordError(request.loneWord, io);
+  if (mistake !== undefined && io.isAttended) throw mistake;
   const [ignored, ...more] = request.ignoredArguments;
   if (ignored !== undefined) {
     io.warn(
@@ -68,12 +80,14 @@ export async function readPrompt(
         `${more.length === 0 ? "is" : `and ${more.length} more are`} ignored, as by claude -p`,
     );
   }
-  const { promptArgument: argument = "" } = request;
   const text = request.inputFile === undefined
     ? await readArgumentAndStdin(argument, io)
     : await readInputFile(request.inputFile, { argument, io });
   // --rewind-files takes no prompt; the run refuses one.
   if (request.rewindsTo !== undefined) return text;
+  if (mistake !== undefined && text === argument) {
+    io.warn(`${mistake.message}, but is sent to the model. ${mistake.suggestion}`);
+  }
   const problem = text.trim() === "" ? noPromptError(request.misplacedPrompt) : checkPrompt(text);
   if (problem !== undefined) throw problem;
   return text;
@@ -269,6 +283,8 @@ export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): Prompt
   return {
     ...options,
     stdinIsTerminal: Deno.stdin.isTerminal(),
+    isAttended: isAttended(),
+    isFile,
     get stdin() {
       return Deno.stdin.readable;
     },
@@ -279,6 +295,14 @@ export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): Prompt
       return () => clearTimeout(timer);
     },
   };
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
 }
 
 /** Descriptions of error numbers; libc describes the others. */

@@ -1,3 +1,4 @@
+import type { LoneWord } from "./lone_word.ts";
 import type { OutputFormat } from "../../claude/wire/output_writer.ts";
 
 /** The permission modes that every supported Claude Code accepts on its command line. */
@@ -21,7 +22,7 @@ export type Resumption = {
   readonly dropsTurn?: string;
 };
 
-/** A value of a variadic flag that looks like a prompt. */
+/** A value of a flag that may have been meant as the prompt. */
 export type MisplacedPrompt = { readonly flag: string; readonly text: string };
 
 /** One run as the user asked for it on the command line. A field that was not given is absent. */
@@ -34,6 +35,7 @@ export type RunRequest = {
   readonly ignoredArguments: readonly string[];
   /** Without a prompt argument: a value of a flag that may have been meant as the prompt. */
   readonly misplacedPrompt?: MisplacedPrompt;
+  readonly loneWord?: LoneWord;
   /** `--input-file`; `-` means stdin. */
   readonly inputFile?: string;
   /** Stdin, or the input file, is a list of prompts, each for a run. */

@@ -1,8 +1,13 @@
-import { findFlag, type Flag, refusalError, usageError } from "./flags.ts";
+import { findFlag, type Flag, refusalError, switchValueError, usageError } from "./flags.ts";
 import type { CliError } from "../../cli_error.ts";
 
 /** One use of a flag. `value` is undefined for a switch and for an optional value left out. */
-export type Use = { readonly flag: Flag; readonly value: string | undefined };
+export type Use = {
+  readonly flag: Flag;
+  readonly value: string | undefined;
+  /** Set for the second and each further value of one variadic flag. */
+  readonly isFurther?: true;
+};
 
 /** A mistake in a command line. For an unknown flag the error is created later, with a suggestion. */
 export type Mistake = CliError | { readonly unknownFlag: string };
@@ -11,7 +16,7 @@ export type Mistake = CliError | { readonly unknownFlag: string };
 export type Tokens = {
   readonly uses: readonly Use[];
   readonly operands: readonly string[];
-  readonly information: "help" | "version" | "short version" | undefined;
+  readonly information: "help" | "short help" | "version" | "short version" | undefined;
   readonly problem: Mistake | undefined;
 };
 
@@ -49,7 +54,7 @@ class Tokenizer {
         this.#variadic = undefined;
         this.#takeFlag(argument);
       } else if (this.#variadic === undefined) this.#operands.push(argument);
-      else this.#use(this.#variadic, argument);
+      else this.#uses.push({ flag: this.#variadic, value: argument, isFurther: true });
     }
     return {
       uses: this.#uses,
@@ -94,13 +99,13 @@ class Tokenizer {
       return;
     }
     if (flag.value === "none" && flag.class !== "refused") {
-      this.#problem ??= usageError(`${flag.name} takes no value`, `Type ${flag.name} alone`);
+      this.#problem ??= switchValueError(flag.name);
     }
     this.#use(flag, argument.slice(equals + 1));
   }
 
   #use(flag: Flag, value: string | undefined, spelling = flag.name): void {
-    if (flag.name === "--help") this.#information ??= "help";
+    if (flag.name === "--help") this.#information ??= spelling === "-h" ? "short help" : "help";
     if (flag.name === "--version") {
       this.#information ??= spelling === "-v" ? "short version" : "version";
     }

@@ -104,26 +104,26 @@ function findProblem(path: string): { readonly claude?: string; readonly problem
     claude = findClaude({ named: undefined, env, cwd: currentFolder() });
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return { problem: `off: ${error.message}` };
+    return { problem: `not active: ${error.message}` };
   }
   const folder = folderOf(path);
   const order = searchPath();
   const at = order.findIndex((each) => isSameFolder(each, folder));
   const claudeAt = order.findIndex((each) => isSameFolder(each, folderOf(claude)));
   if (at === -1 || at > claudeAt) {
-    const why = at === -1 ? "not on PATH" : `behind ${folderOf(claude)} on PATH`;
+    const put = at === -1 ? "first on PATH" : `before ${folderOf(claude)} on PATH`;
     return {
       claude,
-      problem: `off: ${folder} is ${why}; put it first: export PATH="${folder}:$PATH"`,
+      problem: `not active yet: put ${folder} ${put}: export PATH="${folder}:$PATH"`,
     };
   }
   if (env["CLAUDE_PRINT_SHIM"] === "off") {
-    return { claude, problem: "off: CLAUDE_PRINT_SHIM=off is in the environment" };
+    return { claude, problem: "not active: CLAUDE_PRINT_SHIM=off is in the environment" };
   }
   if (Deno.readTextFileSync(path) !== shimScript({ claudePrint: thisProgram() })) {
     return {
       claude,
-      problem: `outdated: another claude-print made it; claude-print shim install ${folder}`,
+      problem: `outdated: another claude-print made it; run claude-print shim install ${folder}`,
     };
   }
   return { claude };

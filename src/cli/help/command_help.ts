@@ -244,6 +244,7 @@ as is its own; "claude-print ps" lists them.`,
   man: {
     description: `Prints the manual page; read it with: claude-print man | man -l -`,
   },
+  help: { description: "Prints the help of a command, or of one of its actions." },
 };
 
 /** Returns the output of `claude-print doctor --help` and the like, at most 80 columns wide. */

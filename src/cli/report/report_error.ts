@@ -14,7 +14,8 @@ export function problemText(
   { message, suggestion }: { readonly message: string; readonly suggestion?: string | undefined },
   { label = "" }: { readonly label?: string | undefined } = {},
 ): string {
-  const first = `claude-print: ${label}${message}\n`;
+  // Some messages are those of `claude -p`, which begin with "Error: ".
+  const first = `claude-print: ${label}${message.replace(/^Error: /u, "")}\n`;
   return suggestion === undefined ? first : `${first}  ${suggestion}\n`;
 }
 

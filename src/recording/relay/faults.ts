@@ -1,4 +1,5 @@
 import { CliError } from "../../cli_error.ts";
+import { MAX_DELAY_MS, parseDuration } from "../../duration.ts";
 
 /** A failure that the user asked for. */
 export type Fault =
@@ -10,8 +11,6 @@ export type Fault =
 export type Faults = ReadonlyMap<number, Fault>;
 
 const HOW = "Write it as 529@2,reset@3,stall=5s@4: what happens, and to which request of the model";
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
 /**
  * Parses the value of `--inject`, such as `529@2,reset@3,stall=5s@4`.
@@ -31,13 +30,14 @@ export function parseFaults(text: string): Faults {
 }
 
 function faultsError(why: string): CliError {
-  return new CliError(`Cannot read the command line: --inject ${why}`, { suggestion: HOW });
+  return new CliError(`--inject ${why}`, { suggestion: HOW });
 }
 
 function faultOf(what: string): Fault | undefined {
   if (what === "reset") return { kind: "reset" };
-  const [, number, unit = ""] = /^stall=(\d{1,6})(ms|s|m)$/u.exec(what) ?? [];
-  if (number !== undefined) return { kind: "stall", ms: Number(number) * (UNITS[unit] ?? 0) };
+  const [, duration] = /^stall=(.*)$/u.exec(what) ?? [];
+  const ms = duration === undefined ? undefined : parseDuration(duration);
+  if (ms !== undefined) return ms <= MAX_DELAY_MS ? { kind: "stall", ms } : undefined;
   return /^[45]\d\d$/u.test(what) ? { kind: "status", status: Number(what) } : undefined;
 }
 

@@ -62,6 +62,7 @@ function readSettingsFile(path: string, what: string): string {
     throw new CliError(problem, {
       suggestion: "Give --settings a JSON object or the path of a file that holds one",
       cause,
+      ...(isMissing ? { failedBeforeStart: true } : {}),
     });
   }
 }

@@ -2,7 +2,7 @@ import type { z } from "zod/mini";
 import { MAX_PROMPT_BYTES } from "../../cli/arguments/check_prompt.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { ProblemError } from "../problems.ts";
-import { closestString } from "@std/text/closest-string";
+import { nearestWord } from "../../cli/arguments/nearest_word.ts";
 import { PROFILE_SCHEMA } from "../server_profiles.ts";
 import { FLAGS } from "../../cli/arguments/flags.ts";
 
@@ -172,7 +172,7 @@ async function readJson(options: BodyOptions): Promise<string> {
     throw new ProblemError({
       status: 415,
       detail: `Cannot read the body: it is ${type ?? "of no type"}, not application/json`,
-      suggestion: "Send the header Content-Type: application/json",
+      suggestion: "Use curl --json, or send the header Content-Type: application/json",
     });
   }
   const text = await readBodyText(options);
@@ -272,7 +272,10 @@ function suggestKey(key: string, known: readonly string[]): string {
   if (known.includes("profile") && key in PROFILE_SCHEMA.shape) {
     return `Give it in the profile: "profile": {${JSON.stringify(key)}: …}.`;
   }
-  return `Did you mean ${JSON.stringify(closestString(key, known))}?`;
+  const nearest = nearestWord(key, known);
+  return nearest === undefined
+    ? `It takes ${known.join(", ")}.`
+    : `Did you mean ${JSON.stringify(nearest)}?`;
 }
 
 /** The flag of a key such as `maxTurns` or `max_turns`. */

@@ -99,7 +99,7 @@ testCommands("a command knows its flags", [
     options: { ...RELAY, ignored: ["/a", "/b~0/0"] },
   }],
   ["serve", { options: SERVE }],
-  ["serve --profiles p --warm 2.5 --max 3 --idle 0.5 --conversations 9 --port 7 --bind ::1", {
+  ["serve --profiles p --warm 2.5 --max 3 --idle 500ms --conversations 9 --port 7 --bind ::1", {
     options: {
       profiles: "p",
       warm: 2,
@@ -156,7 +156,7 @@ testCommands("an action of a cassette knows its flags", [
       asProgram: { ...PROGRAM, speed: 2, args: ["-p", "hi"] },
     },
   }],
-  ["cassette program x --patience 1", {
+  ["cassette program x --patience 1s", {
     options: { action: "program", dir: "x", asProgram: { ...PROGRAM, patienceMs: 1000 } },
   }],
   ["cassette info x", { options: { action: "info", dir: "x", json: false } }],
@@ -190,12 +190,9 @@ testCommands("an action of a cassette knows its flags", [
   ],
 ]);
 
-const bad = (command: string, flag: string, values: readonly string[], why: string) =>
+const bad = (command: string, flag: string, values: readonly string[]) =>
   values.map((value) =>
-    [
-      [...command.split(" "), `${flag}=${value}`],
-      `${flag} "${value}" ${why}`,
-    ] as const
+    [[...command.split(" "), `${flag}=${value}`], `${flag} does not take "${value}"`] as const
   );
 const ONE_SOURCE = "bisect needs either a cassette or --run and a command";
 const PATHS = "a cassette, a tape or a folder of them";
@@ -203,7 +200,7 @@ const PATHS = "a cassette, a tape or a folder of them";
 testErrors("a command refuses what it does not know", [
   ["doctor --dry-run", 'doctor does not take "--dry-run"'],
   ["doctor --claude-binary", "--claude-binary needs a value"],
-  ["doctor --json=x", 'doctor does not take "--json=x"'],
+  ["doctor --json=x", "--json takes no value"],
   [["sweep", "the floor"], 'sweep does not take "the floor"'],
   ["shim", "shim needs an action"],
   ["shim run", 'shim does not take "run"'],
@@ -216,61 +213,59 @@ testErrors("a command refuses what it does not know", [
     "bisect a",
     "--good",
     ["../../x", "-x", "latest", "2.1.285\n", "2.1", ""],
-    "is no version",
   ),
-  ["bisect a --good=2.1.285 --bad -x", '--bad "-x" is no version'],
+  ["bisect a --good=2.1.285 --bad -x", '--bad does not take "-x"'],
   ["bisect --good=2.1.285", ONE_SOURCE],
   [["bisect", "--good=2.1.285", "--run", ""], ONE_SOURCE],
   ["bisect --good=2.1.285 a --run b", ONE_SOURCE],
   [
     "bisect --good=2.1.285 --run a --allowedTools Bash",
-    "--allowedTools goes with cassettes alone",
+    "--allowedTools has no effect with --run",
   ],
   ["relay", "relay needs --cache and a folder"],
   ["relay --cache=", "relay needs --cache and a folder"],
   ["relay --cache c --on-miss never", '--on-miss does not take "never"'],
   ["relay --cache c --match none", '--match does not take "none"'],
-  ...bad("relay --cache c", "--ignore", ["", "x", "/~2"], "is no JSON pointer"),
-  ["relay --cache c --match exact --ignore /a", "--ignore goes with --match normalized alone"],
-  ...bad("relay --cache c", "--upstream", ["x", "ftp://x"], "is no URL of the web"),
-  ...bad("relay --cache c", "--speed", ["-1", "1e9", "x"], "is no number from 0 to 1000000"),
-  ...bad("relay --cache c", "--port", ["65536"], "is no number from 0 to 65535"),
-  ...bad("serve", "--warm", ["101"], "is no number from 0 to 100"),
-  ...bad("serve", "--max", ["1001"], "is no number from 0 to 1000"),
-  ...bad("serve", "--conversations", ["10001"], "is no number from 0 to 10000"),
+  ...bad("relay --cache c", "--ignore", ["", "x", "/~2"]),
+  ["relay --cache c --match exact --ignore /a", "--ignore needs --match normalized"],
+  ...bad("relay --cache c", "--upstream", ["x", "ftp://x"]),
+  ...bad("relay --cache c", "--speed", ["-1", "1e9", "x"]),
+  ...bad("relay --cache c", "--port", ["65536"]),
+  ...bad("serve", "--warm", ["101"]),
+  ...bad("serve", "--max", ["1001"]),
+  ...bad("serve", "--conversations", ["10001"]),
   ["serve --bind x", "--bind needs --port"],
   ["serve --install --uninstall", "--install and --uninstall were both given"],
-  ["serve --uninstall --warm 2", "--uninstall goes with nothing else"],
+  ["serve --uninstall --warm 2", "--uninstall takes no other flags"],
   ["new --model x", 'new does not take "--model"'],
   ["send", "send needs the id of a conversation"],
   ["serve start", 'serve does not take "start"'],
-  ["serve stop -- x", 'serve does not take "--"'],
+  ["serve stop -- x", 'serve stop does not take "--"'],
   ["serve stop --warm 2", 'serve stop does not take "--warm"'],
   ["serve --json", 'serve does not take "--json"'],
-  ["serve -- x", 'what stands behind "--" goes with --agentapi'],
+  ["serve -- x", 'arguments after "--" need --agentapi'],
   ["attach", "attach needs the id of a conversation"],
   ["attach a b", 'attach does not take "b"'],
   ["completion", "completion needs a shell"],
   ["completion tcsh", 'completion does not take "tcsh"'],
   ["man x", 'man does not take "x"'],
   ["cassette replay --json x", 'cassette replay does not take "--json"'],
-  ["cassette replay x --speed 1", "--speed goes with a replay as the program"],
+  ["cassette replay x --speed 1", '--speed needs "--" and the arguments of claude'],
   [
     "cassette replay x --split 2 -- -p",
-    "--split does not go with a replay as the program",
+    '--split does not go with "--"',
   ],
   ...bad(
     "cassette replay x",
     "--split",
     ["0", "-1", "1.5", "1e3", "1000001", ""],
-    "is no number of bytes from 1 to 1000000",
   ),
-  ["cassette fork x", "cassette fork needs --at and the last turn that stays"],
-  ...bad("cassette fork x", "--at", ["-1", "1.5", "last"], "is no number of a turn"),
+  ["cassette fork x", "cassette fork needs --at and a turn"],
+  ...bad("cassette fork x", "--at", ["-1", "1.5", "last"]),
   ["cassette info --at 1 x", 'cassette info does not take "--at"'],
   ["cassette lint", `cassette lint needs ${PATHS}`],
   ["cassette lint x --prompts", 'cassette lint does not take "--prompts"'],
-  ["cassette lint x --input-name=a/b", '--input-name "a/b" is no name of a file'],
+  ["cassette lint x --input-name=a/b", '--input-name does not take "a/b"'],
   ["cassette svg", "cassette svg needs the folder of a cassette"],
   ["cassette diff x", "cassette diff needs the folders of two cassettes"],
   ["cassette svg --split 1 x", 'cassette svg does not take "--split"'],

@@ -50,6 +50,8 @@ function ioOf(parts: Partial<PromptIo> = {}) {
   const timers = new Map<number, () => void>();
   const io: PromptIo = {
     stdinIsTerminal: false,
+    isAttended: false,
+    isFile: () => false,
     stdin: stdinOf([]),
     readFile: (path) => Promise.reject(new Deno.errors.NotFound(path)),
     inTime: (wait) => wait,
@@ -98,8 +100,7 @@ function testRefusals(
   });
 }
 
-const NOTHING =
-  "Error: Input must be provided either through stdin or as a prompt argument when using --print";
+const NOTHING = "No prompt given";
 const LONG = "Cannot send the prompt: it is longer than the 10 MiB Claude Code reads";
 const TWO_SOURCES = "Cannot choose a prompt: there are both --input-file and";
 const file = (content: string | Uint8Array<ArrayBuffer>) => ({
@@ -299,7 +300,8 @@ Deno.test("a prompt without text, bytes or measure is refused", () => {
     ["x".repeat(MAX_PROMPT_LENGTH + 1), LONG],
     ...["\ud83d", "a\ude00b", "😀".slice(1)].map((prompt) => [prompt, half] as const),
   ] as const;
-  const suggestion = 'Type claude-print "your prompt", or pipe the prompt in';
+  const suggestion =
+    'Type claude-print "your prompt", or pipe the prompt in; claude-print -h has examples';
   for (const [prompt, message] of refusals) {
     const error = checkPrompt(prompt);
     assertEquals([error?.message, error?.exitCode], [message, 2]);
@@ -308,10 +310,8 @@ Deno.test("a prompt without text, bytes or measure is refused", () => {
   assertEquals(noPromptError().suggestion, suggestion);
   const text = `fix ${"🧪".repeat(50)}\nand more`;
   assertEquals(
-    noPromptError({ flag: "--tools", text }).suggestion,
-    `If "fix ${
-      "🧪".repeat(35)
-    }…" is the prompt: --tools takes all that follows it; put the prompt before it, or after "--"`,
+    noPromptError({ flag: "--tools", text }).message,
+    `No prompt given: --tools took "fix ${"🧪".repeat(35)}…" too`,
   );
 });
 

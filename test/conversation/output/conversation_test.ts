@@ -171,7 +171,10 @@ Deno.test("a child that refuses to start is quoted", () => {
   const run = new OneRun();
   run.give(...[...red].map(writes), ended(1));
   assertEquals([kinds(run.frames), run.outcome], ["result", [1, "refused"]]);
-  assertEquals(run.report?.problem, { message: "Error: Invalid MCP configuration:\nno such file" });
+  assertEquals(run.report?.problem, {
+    message: "Error: Invalid MCP configuration:\nno such file",
+    suggestion: "Claude Code ended before the prompt: correct the flag or file that it names",
+  });
   const others = [
     [writes(red), ended(2)],
     [writes(""), ended(1)],

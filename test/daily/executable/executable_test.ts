@@ -27,7 +27,7 @@ const SOURCES = [
 
 /** All packages that are bundled. */
 const PACKAGES = [
-  ...LINKED ? [] : ["jsr:@std/jsonc@1.0.2", "jsr:@std/streams@1.1.2", "jsr:@std/text@1.0.16"],
+  ...LINKED ? [] : ["jsr:@std/jsonc@1.0.2", "jsr:@std/streams@1.1.2"],
   "npm:@xterm/headless@6.0.0",
   "npm:ajv@8.20.0",
   ...LINKED ? ["npm:deno-std@1.4.0"] : [],
@@ -121,7 +121,7 @@ Deno.test("the executable", async (t) => {
       assert(added.length < MAX_ADDED, `${added.length} bytes`);
       const names = [...added.matchAll(/"n":"([^"]+)"/gu)].map(([, name = ""]) => name);
       for (
-        const name of ["main.js", "run_command-1.js", "doctor_command-1.js", "closest_string-1.js"]
+        const name of ["main.js", "run_command-1.js", "doctor_command-1.js", "parse_command-1.js"]
       ) {
         assert(names.includes(name), name);
       }

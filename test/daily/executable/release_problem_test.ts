@@ -46,7 +46,7 @@ for (
     ["deno:http://127.0.0.1:1/@std/text/1.0.16/mod.ts", "http://127.0.0.1:1/@std/text@1.0.16"],
     ["deno:https://jsr.io.example/@std/text/1.0.16/a", "https://jsr.io.example/@std/text@1.0.16"],
     ["deno:https://deno.land/x/zod/mod.ts", "deno:https://deno.land/x/zod/mod.ts"],
-    ["fixtures/std/text/closest_string.ts", "fixtures/std/text/closest_string.ts"],
+    ["fixtures/std/jsonc/parse.ts", "fixtures/std/jsonc/parse.ts"],
     ["fixtures/mock/scenario.ts", "fixtures/mock/scenario.ts"],
     ["../elsewhere/src/main.ts", "../elsewhere/src/main.ts"],
     ["src/../../evil.ts", "src/../../evil.ts"],

@@ -205,7 +205,7 @@ Deno.test("a pooled conversation starts its child late", async () => {
     const { body } = await server.ask("GET", other);
     assertEquals([body.state, body.problem.detail], [
       "failed",
-      `Cannot work in ${cwd}: it no longer exists`,
+      `Cannot work in ${cwd}: it does not exist`,
     ]);
   }
   assertEquals(await leftovers(claude.home), []);

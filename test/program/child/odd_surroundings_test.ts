@@ -45,7 +45,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
   "an argument that is not UTF-8": {
     wrap: aroundSources(`"$@" --input-file ${BYTES}`),
-    message: "Cannot read the command line: argument 7 is not UTF-8",
+    message: "argument 7 is not UTF-8",
   },
   "a TMPDIR that is not UTF-8": {
     wrap: inShell(`TMPDIR="$HOME"/${BYTES} "$@"`),

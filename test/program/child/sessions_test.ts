@@ -43,7 +43,7 @@ Deno.test("a --session-id in use is refused", async () => {
   assertEquals(refused.code, 1);
   assertMatch(
     refused.stderr,
-    /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Wait for the run that has it, process \d+, or/u,
+    /^claude-print: Session ID \S+ is already in use\.\n {2}Wait for the run that has it, process \d+, or/u,
   );
   const early = await claude.printInProcess(["--resume", ID, "three"]);
   assertEquals(early.code, 1);
@@ -158,7 +158,7 @@ Deno.test("a --session-id that exists is refused, for a fork too", async () => {
     assertEquals(run.code, 1);
     assertMatch(
       run.stderr,
-      /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Give another/,
+      /^claude-print: Session ID \S+ is already in use\.\n {2}Give another/,
     );
   }
   assertEquals(await Deno.readTextFile(`${projects}/${taken}.jsonl`), "{}\n");

@@ -44,7 +44,7 @@ Deno.test("shim install sends claude -p through claude-print until remove", asyn
   assertEquals(bad.code, 2);
   assertStringIncludes(
     bad.stderr,
-    "claude-print: Cannot read the command line: --timeout does not",
+    "claude-print: --timeout does not",
   );
   const direct = await here.run([...CLAUDE_PRINT, "-p", "hello"]);
   assertEquals([direct.code, direct.stdout], [0, "You said: hello\n"]);
@@ -60,7 +60,7 @@ Deno.test("shim install sends claude -p through claude-print until remove", asyn
 /** Calls that claude-print does not carry out, and its warning. */
 const HANDED_ON: readonly (readonly [readonly string[], string])[] = [
   [["-p", "--tmux", "hello"], "Cannot honour --tmux: .*"],
-  [["-p", "--flag-of-tomorrow"], "Cannot read the command line: unknown flag --flag-of-tomorrow"],
+  [["-p", "--flag-of-tomorrow"], "unknown flag --flag-of-tomorrow"],
   [["-p", "--safe-mode", "--max-turns", "2"], "Cannot honour --safe-mode .*"],
   [["-p", "/insights"], 'Cannot send "/insights".*'],
   [
@@ -121,7 +121,7 @@ Deno.test("shim install and remove leave other programs alone", async () => {
   assertStringIncludes(gone.stderr, `there is no "${path}/nowhere/claude"`);
   const elsewhere = await here.shim(["install", `${path}/else/where`]);
   assertEquals(elsewhere.code, 0);
-  assertStringIncludes(elsewhere.stdout, "is not on PATH; put it first: export PATH=");
+  assertStringIncludes(elsewhere.stdout, "first on PATH: export PATH=");
 });
 
 Deno.test("shim status names the problem and the remedy", async () => {
@@ -134,20 +134,22 @@ Deno.test("shim status names the problem and the remedy", async () => {
     return [code, stdout.trimEnd().split("\n").at(-1)];
   };
   assertEquals(await state({}), [0, "state   on: claude -p goes through claude-print"]);
-  const first = `put it first: export PATH="${dir}:$PATH"`;
+  const first = `export PATH="${dir}:$PATH"`;
   const cases: readonly [string, Env, ...string[]][] = [
-    ["CLAUDE_PRINT_SHIM=off is in the environment", { CLAUDE_PRINT_SHIM: "off" }],
-    [`${dir} is behind ${path} on PATH; ${first}`, { PATH: `${path}:${dir}:${env["PATH"]}` }],
-    [`${dir} is not on PATH; ${first}`, { PATH: `${path}:${env["PATH"]}` }, dir],
+    ["not active: CLAUDE_PRINT_SHIM=off is in the environment", { CLAUDE_PRINT_SHIM: "off" }],
+    [`not active yet: put ${dir} before ${path} on PATH: ${first}`, {
+      PATH: `${path}:${dir}:${env["PATH"]}`,
+    }],
+    [`not active yet: put ${dir} first on PATH: ${first}`, { PATH: `${path}:${env["PATH"]}` }, dir],
   ];
   for (const [problem, more, ...args] of cases) {
-    assertEquals(await state(more, ...args), [2, `state   off: ${problem}`]);
+    assertEquals(await state(more, ...args), [2, `state   ${problem}`]);
   }
   const script = await Deno.readTextFile(`${dir}/claude`);
   await Deno.writeTextFile(`${dir}/claude`, `${script}# older\n`);
   assertEquals(await state({}), [
     2,
-    `state   outdated: another claude-print made it; claude-print shim install ${dir}`,
+    `state   outdated: another claude-print made it; run claude-print shim install ${dir}`,
   ]);
   assertEquals((await here.shim(["install", dir])).code, 0, "a second install is an upgrade");
   assertEquals((await state({}))[0], 0);

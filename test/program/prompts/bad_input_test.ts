@@ -1,11 +1,13 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { OLDEST_VERSION } from "../../../src/claude/versions/compare_versions.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { MISSING, NOWHERE } from "../../nowhere.ts";
 import { writeScript } from "../../write_script.ts";
 import type { Run } from "../run.ts";
 import { StandIn, type StartOptions } from "../stand_in.ts";
+import { runInTerminal } from "../terminal_run.ts";
 import { callerLines, CONVERSATION, STREAM_FORMAT, userMessage } from "../../caller_lines.ts";
 import { writeFiles } from "../../write_files.ts";
 
@@ -24,8 +26,7 @@ interface Mistake {
 }
 
 const HELLO = ["hello"];
-const NO_PROMPT =
-  /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/;
+const NO_PROMPT = /^No prompt given$/;
 const TOO_OLD = `Claude Code 2.1.197 is too old: claude-print needs ${OLDEST_VERSION} or newer`;
 
 /** Writes a file into the project folder. */
@@ -103,7 +104,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "an unknown flag": {
     args: ["--modle", "opus", ...HELLO],
     isUnread: true,
-    message: /^Cannot read the command line: unknown flag --modle$/,
+    message: /^unknown flag --modle$/,
     suggestion: /Did you mean --model\?/,
   },
   "--exact-stream with another API": {
@@ -204,7 +205,27 @@ Deno.test("a command line of 1 MB may have mistakes", async () => {
   const words = Array.from({ length: 8 }, () => "word ".repeat(24_000));
   const { code, stdout, stderr } = await claude.print([...words, "--nonsense"]);
   assertEquals([code, stdout], [2, ""]);
-  assertMatch(stderr, /^claude-print: Cannot read the command line: .*--nonsense/);
+  assertMatch(stderr, /^claude-print: unknown flag --nonsense/);
+});
+
+Deno.test("a word at a terminal is not sent to the model unasked", async () => {
+  await using claude = await StandIn.set();
+  const { env, path, project: cwd } = claude.home;
+  const size = { cols: 80, rows: 24 };
+  const onPath = { ...env, PATH: `${path}:${env["PATH"]}` };
+  const type = (args: readonly string[]) =>
+    runInTerminal([...CLAUDE_PRINT, ...args], { size, cwd, env: onPath });
+  const typo = await type(["doctr"]);
+  assertEquals(typo.exit, { kind: "exited", code: 2 });
+  assertStringIncludes(typo.output, "Did you mean claude-print doctor?");
+  const help = await type(["help"]);
+  assertEquals(help.exit, { kind: "exited", code: 0 });
+  assertStringIncludes(help.output, "Usage: claude-print");
+  assertEquals(await claude.journal("start"), []);
+  const piped = await claude.start(["doctr"], { env: onPath, namesBinary: false, warns: true });
+  const { code, stdout, stderr } = await piped.ended;
+  assertEquals([code, stdout], [0, "Hello from the stand-in.\n"]);
+  assertMatch(stderr, /^claude-print: Warning: "doctr" looks like a command, but is sent/u);
 });
 
 Deno.test("a TMPDIR with blanks, quotes and unicode works", async () => {
@@ -242,7 +263,7 @@ Deno.test("--rewind-files adds a remedy to Claude Code's error", async () => {
     await writeScript(binary, `#!/bin/sh\n${version}\necho "Error: ${error}" >&2\nexit 1\n`);
     const { code, stderr } = await claude.print(args, { namesBinary: false });
     const [cause, suggestion = "", ...more] = stderr.split("\n");
-    assertEquals([code, cause, more], [1, `claude-print: Error: ${error}`, [""]]);
+    assertEquals([code, cause, more], [1, `claude-print: ${error}`, [""]]);
     assertMatch(suggestion, remedy);
   }
 });
@@ -261,7 +282,10 @@ Deno.test("a folder that vanishes while the prompt is read", async () => {
   prompt.close();
   const { code, stderr } = await run.ended;
   assertEquals(code, 2);
-  assertMatch(stderr, /^claude-print: Cannot work in .*: it no longer exists\n {2}Change .*\n$/);
+  assertMatch(
+    stderr,
+    /^claude-print: Cannot work in .*: it (?:no longer exists|does not exist)\n {2}Change .*\n$/,
+  );
 });
 
 Deno.test("a conversation after a refused initialization carries out no message", async () => {

@@ -107,7 +107,11 @@ export function judgeEnding(ending: Ending, options: VerdictOptions): Verdict {
     case "blocked":
       return { outcome: { kind: "local", text: ending.text }, showScreen: false };
     case "refused":
-      return { outcome: { kind: "refused", message: ending.words }, showScreen: false };
+      return {
+        outcome: { kind: "refused", message: ending.words },
+        suggestion: "Claude Code ended before the prompt: correct the flag or file that it names",
+        showScreen: false,
+      };
     case "unreadable":
       return unreadableVerdict(ending);
     case "interrupted":
