@@ -56,6 +56,7 @@ export interface TurnRecord {
 /** A call that was carried out, and what was decided of it before. */
 export interface CarriedOut {
   readonly id: string;
+  readonly tool: string;
   readonly input: JsonObject;
   readonly needsPermission?: true;
 }

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from "../../src/json_object.ts";
 import { ticketsOf } from "../../src/conversation/control/message.ts";
 import { untakenMessages } from "../../src/conversation/control/taken_prompts.ts";
 import type { Frame } from "../../src/claude/wire/frame.ts";
+import type { TurnRecord } from "./child.ts";
 import type { History } from "./simulate.ts";
 
 /** What must hold of every history; says what does not, where that is so. */
@@ -53,12 +54,13 @@ function answersEachMessageOnce(
 }
 
 /**
- * Where nothing is stopped or given up, and the child does not crash amid a turn, every turn of it has one result, but for
- * one that the child has begun by itself when a signal comes after the answer.
+ * Where nothing is stopped or given up, and the child does not crash amid a turn, every known turn of it has one result, but
+ * for one that the child has begun by itself when a signal comes after the answer.
  */
 function hasOneResultPerTurn(
-  { frames, state, steps, child, caller, end, options }: History,
+  history: History,
 ): string | undefined {
+  const { frames, state, steps, child, caller, end, options } = history;
   const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
   // What would cost more than the budget has a result, and no turn.
   const isBounded = options.session.maxBudgetUsd !== undefined;
@@ -70,12 +72,26 @@ function hasOneResultPerTurn(
     caller.sent.filter(({ way, uuid, ticket = "" }) =>
       way === undefined && !left.includes(ticket) && !caller.cancelled.has(uuid)
     ).length;
-  const turns = child.turns.length + commands;
-  const isCutOff = child.turns.at(-1)?.end === undefined &&
+  const known = knownTurns(history);
+  const turns = known.length + commands;
+  const isCutOff = known.at(-1)?.end === undefined &&
     steps.some(({ input }) => input.type === "signal");
   return results === turns || (isCutOff && results === turns - 1)
     ? undefined
     : `there are ${results} results of ${turns} turns`;
+}
+
+/**
+ * The turns of which the program has received anything before it tells the child to go. The child may begin another one
+ * until it goes, when a task in the background ends.
+ */
+function knownTurns({ steps, child }: History): readonly TurnRecord[] {
+  const last = steps.findIndex(({ effects }) => effects.some(({ type }) => type === "kill"));
+  const until = last < 0 ? steps : steps.slice(0, last + 1);
+  const isKnown = (prompt: string) =>
+    until.some(({ input }) => JSON.stringify(input).includes(JSON.stringify(prompt).slice(1, -1)));
+  const place = child.turns.findLastIndex(({ prompts }) => prompts.some(isKnown));
+  return child.turns.slice(0, place + 1);
 }
 
 /** A session is introduced before anything is said of it. */
@@ -191,10 +207,12 @@ function printsLastWords({ frames, child }: History): string | undefined {
   return undefined;
 }
 
-/** No turn of the child that has ended is left out. */
-function printsEachTurn({ frames, child, end }: History): string | undefined {
+/** No known turn of the child that has ended is left out. */
+function printsEachTurn(history: History): string | undefined {
+  const { frames, end } = history;
   if (end === undefined || !["answered", "closed"].includes(end.ending.kind)) return undefined;
-  const answered = child.turns.filter((turn) => turn.end === "answered").map(({ text }) => text);
+  const answered = knownTurns(history).filter((turn) => turn.end === "answered")
+    .map(({ text }) => text);
   const printed = frames.filter(({ type }) => type === "result").map(({ result }) => result);
   // A turn after which the budget is used up is told to be over it.
   const overspent = frames.filter(({ subtype }) => subtype === "error_max_budget_usd").length;

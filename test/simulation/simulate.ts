@@ -258,7 +258,8 @@ export function simulate(
       case "look":
         return world.send("driver", 1, { type: "screen", screen: child.screen });
       case "list-shells": {
-        const isUnused = child.requests === 0 || child.tasks.size === 0;
+        // The folder of tasks stays when they have ended (the recording `many-turns`).
+        const isUnused = child.carriedOut.every(({ tool }) => tool === "ScheduleWakeup");
         return world.send("driver", 1, {
           ...{ type: "shells", ids: [...child.tasks.keys()] },
           ...(isUnused ? { unused: true as const } : {}),
