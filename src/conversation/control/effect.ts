@@ -173,6 +173,7 @@ export type Effect =
   /**
    * A turn has ended, and the conversation continues. If not `recorded`, lines of it follow before the next turn's prompt.
    * `tickets` are those of its messages; `unwritten` are those of messages whose lines are not read yet.
+   * `endedBy` is when a hook ran that showed the end, in milliseconds since the epoch.
    */
   | {
     readonly type: "turn";
@@ -180,6 +181,7 @@ export type Effect =
     readonly recorded: boolean;
     readonly tickets: readonly string[];
     readonly unwritten?: readonly Message[];
+    readonly endedBy?: number;
   }
   /** Answer a request of the caller; `used` if the answer includes the conversation's usage. */
   | { readonly type: "respond"; readonly response: ControlResponse; readonly used?: true }

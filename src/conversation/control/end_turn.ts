@@ -14,6 +14,7 @@ import { boundLostPrompt, clearInputBox, isNextPrompt, isPromptRecorded } from "
 import { announcedEnding, announces, endSession, settledEnding } from "./end_session.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline, type Ending } from "./effect.ts";
+import type { Input } from "./input.ts";
 import { deliverNext } from "./deliver.ts";
 import { type Prompt, ticketsOf } from "./message.ts";
 import { type ChildStatus, isLast, type SessionState } from "./session_state.ts";
@@ -21,18 +22,23 @@ import { NO_TURN } from "./turn_state.ts";
 import { takeFirst } from "./taken_prompts.ts";
 import { askCost, canAskCost, settlingDeadlines } from "./wait_times.ts";
 
+/** When a hook ran, in milliseconds since the epoch, where the file system tells. */
+type HookTime = Pick<Extract<Input, { readonly type: "hook" }>, "ranAt">;
+
 /**
  * Ends a turn that the child outlives, and with it the run if it was the last one.
  *
  * @param options.recorded whether the transcript holds the turn by now, or its lines are not waited for
  * @param options.followed whether the child has gone on by itself
+ * @param options.nextHook the hook of the next prompt, if it shows that the turn is over
  */
 export function endTurn(
   step: ControlStep,
   ending: Ending,
-  { recorded = true, followed = false }: {
+  { recorded = true, followed = false, nextHook }: {
     readonly recorded?: boolean;
     readonly followed?: boolean;
+    readonly nextHook?: HookTime | undefined;
   } = {},
 ): void {
   const { state } = step;
@@ -48,7 +54,7 @@ export function endTurn(
   }
   const { wakeup } = step.state;
   if (awaitsWakeup && wakeup !== undefined) step.update({ wakeup: { ...wakeup, awaited: true } });
-  emitTurnEnd(step, { ending, recorded });
+  emitTurnEnd(step, { ending, recorded, nextHook });
   boundWakeup(step);
   // A turn without all of its lines has been followed by another one, whose prompt comes before further messages.
   if (!isLastTurn && recorded) deliverNext(step);
@@ -57,13 +63,19 @@ export function endTurn(
 /** Forgets the turn, and emits its end and the deadlines of the next one. */
 function emitTurnEnd(
   step: ControlStep,
-  { ending, recorded }: { readonly ending: Ending; readonly recorded: boolean },
+  { ending, recorded, nextHook }: {
+    readonly ending: Ending;
+    readonly recorded: boolean;
+    readonly nextHook: HookTime | undefined;
+  },
 ): void {
   const { sent, taken, escapes, stopHook, options, isBounded } = step.state;
+  const endedBy = step.state.announcedAt ?? nextHook?.ranAt;
   const isNext = sent.length > 0;
   const unwritten = unwrittenMessages(step.state, ending);
   step.update({
     ...NO_TURN,
+    beganAfter: endedBy ?? step.state.beganAfter,
     turns: step.state.turns + 1,
     // A command that is stopped during the hooks of its prompt has no line: no command's line is waited for.
     unwritten: step.state.unwritten.filter((prompt) =>
@@ -90,6 +102,7 @@ function emitTurnEnd(
     recorded,
     tickets: ticketsOf(taken),
     ...(unwritten.length === 0 ? {} : { unwritten }),
+    ...(endedBy === undefined ? {} : { endedBy }),
   });
 }
 
@@ -127,29 +140,40 @@ function unwrittenMessages(
  *
  * @param options.woken whether the next turn is that of a wake-up
  * @param options.noticed whether it is that of the end of a task
+ * @param options.nextHook the hook of its prompt, if that has been received
  * @returns false if there is no such turn: then nothing is done
  */
 export function beginNextTurn(
   step: ControlStep,
-  { woken = false, noticed = false }: {
+  { woken = false, noticed = false, nextHook }: {
     readonly woken?: boolean;
     readonly noticed?: boolean;
+    readonly nextHook?: HookTime;
   } = {},
 ): boolean {
-  const ending = followedEnding(step.state);
+  const ending = followedEnding(step.state, { isPrompted: nextHook !== undefined });
   if (ending === undefined) return false;
   const followed = ending.kind === "aborted" || mayBeFollowed(ending);
-  endTurn(step, ending, { recorded: false, followed });
+  endTurn(step, ending, { recorded: false, followed, nextHook });
   step.update({ isWakeup: woken, isTaskNotice: noticed });
   beginTurn(step);
   return true;
 }
 
-/** How a turn has ended after which the child goes on by itself. Only its lines tell the end of one that Escape stops. */
-function followedEnding(state: SessionState): Ending | undefined {
-  const { phase, escapes } = state;
+/**
+ * How a turn has ended after which the child goes on by itself. The end of one that Escape stops is told by its lines, or by
+ * the hook of the next prompt if the hook of its own prompt has been received.
+ */
+function followedEnding(
+  state: SessionState,
+  { isPrompted }: { readonly isPrompted: boolean },
+): Ending | undefined {
+  const { phase, escapes, isPromptKnown, hasBackgroundTasks } = state;
   if (phase === "aborting") {
-    return escapes === 0 && isPromptRecorded(state) ? { kind: "aborted" } : undefined;
+    const isStopped = escapes === 0
+      ? isPromptRecorded(state)
+      : isPrompted && isPromptKnown && !hasBackgroundTasks;
+    return isStopped ? { kind: "aborted" } : undefined;
   }
   return phase === "settling" ? settledEnding(state) : undefined;
 }

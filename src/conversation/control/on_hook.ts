@@ -39,9 +39,13 @@ export function onHook(step: ControlStep, call: HookCall): void {
   const { phase: before } = step.state;
   receiveHook(step, call);
   const { ranAt } = call;
+  if (ranAt === undefined) return;
   const isAnnounced = step.state.phase === "settling" &&
     (before !== "settling" || announcesTurnEnd(call));
-  if (isAnnounced && ranAt !== undefined) onAnnounced(step, ranAt);
+  if (isAnnounced) onAnnounced(step, ranAt);
+  else if (call.event === "Stop" && step.state.hasBackgroundTasks) {
+    step.update({ beganAfter: ranAt });
+  }
 }
 
 /** Whether a hook announces the end of the turn itself, not of a subagent. */

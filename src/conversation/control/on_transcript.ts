@@ -78,7 +78,8 @@ export function onTranscript(step: ControlStep, line: Entry): void {
     return;
   }
   const isLate = step.state.awaitsEarlierLines &&
-    (!sign.prompt || asked?.isLate === true || (isNotice && awaitsLine(step.state)));
+    (!sign.prompt || asked?.isLate === true || (isNotice && awaitsLine(step.state)) ||
+      isOfTurnBefore(step.state, line));
   if (asked !== undefined) step.update(asked.changes);
   recordId(step, { line, given: ownId(knownLines, asked?.uuid) });
   step.update({
@@ -101,6 +102,12 @@ function recordSession(step: ControlStep, { line, sign }: Line): void {
   step.update({ childQueue, tools });
   const { version } = line.type === "other" ? {} : line;
   if (step.state.version === undefined && version !== undefined) step.update({ version });
+}
+
+/** Whether a line is from before the end of the turn before. */
+function isOfTurnBefore({ beganAfter }: SessionState, line: Entry): boolean {
+  const { timestamp = "" } = line.type === "other" ? {} : line;
+  return beganAfter !== undefined && Date.parse(timestamp) < beganAfter;
 }
 
 /** Whether the turn is that of a message whose line is still to be read. */

@@ -6,7 +6,7 @@ import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline, type Ending } from "./effect.ts";
 import { endSession, settledEnding } from "./end_session.ts";
 import { deliverNext } from "./deliver.ts";
-import { type HookPayload, isTurnFailure } from "./input.ts";
+import { type Input, isTurnFailure } from "./input.ts";
 import { isTextOf } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
 import { currentPrompt, isSent, takeFirst, takeSent } from "./taken_prompts.ts";
@@ -15,12 +15,9 @@ import { askTasks, beginNextTurn, endAtOnce, endTurn, isAwaitingCost } from "./e
 import { askCost, settlingDeadlines } from "./wait_times.ts";
 import { mayBeWoken } from "./follow_ups.ts";
 
-/** A hook of the turn. */
-interface TurnHook {
-  readonly event: string;
-  readonly payload: HookPayload;
-  /** Absent for a hook that waits for no answer. */
-  readonly id?: string | undefined;
+/** A hook of the turn. It has no id if it waits for no answer. */
+interface TurnHook
+  extends Pick<Extract<Input, { readonly type: "hook" }>, "event" | "payload" | "id" | "ranAt"> {
   /** The limit that forbids a further request after the tools of this hook. */
   readonly limited?: SessionState["limited"];
 }
@@ -55,7 +52,7 @@ export function onTurnHook(step: ControlStep, hook: TurnHook): void {
       }
       return;
     case "UserPromptSubmit":
-      onPrompt(step, payload["prompt"]);
+      onPrompt(step, hook);
       return;
     default: {
       // A subagent in the background goes on when the turn that launched it is over, also while the next prompt is awaited.
@@ -91,13 +88,16 @@ function onStop(step: ControlStep, { payload, id }: TurnHook): void {
   }
   takeFirst(step);
   changePhase(step, { phase: "settling" });
+  const { awaitsPromptLine, hasEndLine } = step.state;
+  const late = step.state.awaitsEarlierLines || (awaitsPromptLine && isFirstStop(payload));
   step.update({
     stop: payload,
     isStopAsking: id !== undefined,
     hasBackgroundTasks: false,
     isCostSettled: false,
-    awaitsEarlierLines: step.state.awaitsEarlierLines ||
-      (step.state.awaitsPromptLine && isFirstStop(payload)),
+    awaitsEarlierLines: late,
+    // The last line so far is of a turn before.
+    hasEndLine: hasEndLine && !late,
   });
   if (endAtOnce(step)) return;
   step.emit(...settlingDeadlines(step.state));
@@ -120,14 +120,17 @@ function onSessionStart(step: ControlStep): void {
 }
 
 /** Receives a UserPromptSubmit hook: of a prompt of ours, of a task's end, or of a wake-up. */
-function onPrompt(step: ControlStep, text: unknown): void {
+function onPrompt(step: ControlStep, hook: TurnHook): void {
+  const text = hook.payload["prompt"];
   if (!isSent(step.state, text)) {
-    onUnsentPrompt(step, text);
+    onUnsentPrompt(step, hook);
     return;
   }
   // The child continues by itself with a prompt of its queue. A turn that settles has taken its own prompts before.
   const ending = endingBeforePrompt(step.state);
-  if (ending !== undefined) endTurn(step, ending, { recorded: step.state.hasEndLine });
+  if (ending !== undefined) {
+    endTurn(step, ending, { recorded: step.state.hasEndLine, nextHook: hook });
+  }
   takeSent(step, text);
   beginPromptedTurn(step);
 }
@@ -142,12 +145,13 @@ function endingBeforePrompt(state: SessionState): Ending | undefined {
 }
 
 /** Receives a prompt that the caller has not sent, or that a line has shown to be taken. */
-function onUnsentPrompt(step: ControlStep, text: unknown): void {
+function onUnsentPrompt(step: ControlStep, hook: TurnHook): void {
+  const text = hook.payload["prompt"];
   const noticed = isNotification(text);
   // A wake-up makes a turn of its own. If its time had come by the end of the turn, its lines may be read later.
   const { wakeup } = step.state;
   const isDue = (wakeup !== undefined || mayBeWoken(step.state)) && !noticed;
-  if ((isDue || noticed) && beginNextTurn(step, { woken: isDue, noticed })) {
+  if ((isDue || noticed) && beginNextTurn(step, { woken: isDue, noticed, nextHook: hook })) {
     beginPromptedTurn(step);
     return;
   }

@@ -22,6 +22,8 @@ export interface TurnState extends TurnRecord, AnnouncedEnd, TurnStop, Backgroun
 interface TurnRecord {
   /** Whether lines of the turn before are still to be written: no line before the own prompt's is the turn's. */
   readonly awaitsEarlierLines: boolean;
+  /** When a hook ran that showed the end of the turn before, in milliseconds since the epoch, where that is known. */
+  readonly beganAfter?: number | undefined;
   readonly hasPromptLine: boolean;
   /** Whether the transcript holds the first request. */
   readonly hasRequestLine: boolean;
@@ -110,6 +112,7 @@ export const NO_TURN: TurnState = {
   isTaskNotice: false,
   output: { tries: 0, reminded: false },
   awaitsEarlierLines: false,
+  beganAfter: undefined,
   hasPromptLine: false,
   hasRequestLine: false,
   hasAnswerLine: false,

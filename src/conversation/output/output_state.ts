@@ -348,6 +348,11 @@ export interface TurnEnd {
   readonly at: number;
   /** Tickets of the messages that it answers, as far as the control knows them. */
   readonly tickets?: readonly string[];
+  /**
+   * When the hook ran that announced the end, or that of the next prompt, in milliseconds since the epoch: a later prompt is
+   * that of another turn. Absent where it is not known.
+   */
+  readonly endedBy?: number;
   /** Messages of the turn whose lines had not been read by then. */
   readonly unwritten?: readonly Message[];
   /** The cost of the child by then, as its status line reported it. */

@@ -394,6 +394,26 @@ Deno.test("Stop after a wait for tasks can precede its lines", () => {
   assertEquals(session.signals, ["SIGTERM"]);
 });
 
+Deno.test("prompt from before the last end is none of this turn", () => {
+  const prompt = (task: string, timestamp: string) => userLine(notification(task), { timestamp });
+  for (const left of [[], [{ id: "b2", type: "shell" }]]) {
+    const session = launched();
+    session.receive(
+      ENQUEUED,
+      answer("done"),
+      stop("done", STOPPED_AT, SHELL),
+      submit(notification()),
+    );
+    session.receive(stop("again", STOPPED_AT + 1000, ...left), submit(notification("b2")));
+    session.receive(stop("third", STOPPED_AT + 2000), COMPLETED, DEQUEUED);
+    session.receive(prompt("b1", AFTER), answer("again"), COMPLETED);
+    session.receive({ ...IDLE, updatedAt: STOPPED_AT + 2100 });
+    assertEquals(session.signals, [], "the lines of the turn before do not count");
+    session.receive(prompt("b2", "2026-01-01T00:00:11.100Z"), answer("third"));
+    assertEquals(session.signals, ["SIGTERM"]);
+  }
+});
+
 Deno.test("backgroundWaitMs() is the ceiling, or a shell's own limit", () => {
   const agents = { tasks: [AGENT], ceilingMs: 600_000, shellLimitMs: undefined };
   const shells = { ...agents, tasks: [SHELL, AGENT], ceilingMs: 2500 };

@@ -151,6 +151,11 @@ Deno.test("late last line does not complete the next turn", () => {
   session.receive(message("two"), COMPLETED, submit("<task-notification>"), stop("done"));
   session.receive(submit("two"));
   assertEquals(session.turns, ["answered", "answered, unrecorded"]);
+  const tasks = { background_tasks: [{ id: "b", type: "shell" }] };
+  const other = begun();
+  other.receive(...lines("one"), stop("one!", tasks), COMPLETED, submit("<task-notification>"));
+  other.receive(message("two"), stop("again!"), submit("two"));
+  assertEquals(other.turns, ["answered, unrecorded"]);
 });
 
 Deno.test("late line of a task's end is not the next prompt", () => {

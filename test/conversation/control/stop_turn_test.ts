@@ -293,6 +293,17 @@ Deno.test("interrupt of a task end's turn waits for its prompt", () => {
   assertEquals(seen(other), [KEY, "aborting"]);
 });
 
+Deno.test("next task's hook ends a stopped turn without lines", () => {
+  const session = begun();
+  session.receive(REQUESTED, answer("one!"), WITH_TASKS, submit(NOTIFICATION), COMPLETED);
+  session.receive(INTERRUPT);
+  session.wait(1000);
+  assertEquals([...seen(session), session.turns], [KEY, "aborting", []]);
+  session.receive({ ...submit(NOTIFICATION), ranAt: 1200 });
+  assertEquals([session.state.phase, session.turns], ["working", ["aborted, unrecorded"]]);
+  assertEquals(session.of("turn").map(({ endedBy }) => endedBy), [1200]);
+});
+
 Deno.test("stop of a message sent during background tasks is its own", () => {
   const session = begun();
   session.receive(REQUESTED, answer("one!"), WITH_TASKS, COMPLETED, COST);

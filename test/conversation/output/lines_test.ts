@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runTurns } from "../../../src/conversation/output/turns/run_turns.ts";
 import type { Entry } from "../../../src/claude/transcript/entry.ts";
 import { message } from "../control/caller_inputs.ts";
-import { COST, hook, READ, stop } from "../control/inputs.ts";
+import { COST, cost, hook, READ, stop } from "../control/inputs.ts";
 import {
   answer,
   at,
@@ -372,6 +372,27 @@ Deno.test("turns whose lines are read together have their own results", () => {
     ["system", "assistant", "One", "system", "assistant", "Two"],
   );
   assertEquals(run.state.reports.map(({ result }) => result.result), ["One", "Two"]);
+});
+
+Deno.test("a hook's time tells which turn's lines follow", () => {
+  const run = begun({ conversation: true });
+  run.push(text("One"));
+  run.give(stop("One", { background_tasks: [{ id: "b", type: "shell" }] }), cost(1));
+  const endedBy = Date.parse(at(2000).timestamp);
+  run.endTurn({ kind: "answered", stop: {} }, { recorded: false, endedBy });
+  run.give(cost(2));
+  run.push(
+    { ...OVER, ...at(1000) },
+    prompt(notification("b"), { uuid: "n", ...at(1100) }),
+    text("Two", at(1900)),
+    { ...OVER, ...at(2100) },
+  );
+  const results = fieldsOf(run.take(), "result", "result", "total_cost_usd");
+  assertEquals(results, [["One", 1], ["Two", 1]]);
+  // Nothing was written of the turn that has ended.
+  run.endTurn({ kind: "aborted" }, { recorded: false, endedBy: Date.parse(at(3000).timestamp) });
+  run.push(prompt(notification("c"), { uuid: "o", ...at(3100) }), text("Three"));
+  assertEquals(kinds(run.take()), "init result init assistant");
 });
 
 Deno.test("a stopped turn before an answered one has no answer", () => {

@@ -17,6 +17,7 @@ import {
   type OutputState,
   type OutputStep,
   startOutput,
+  type TurnEnd,
 } from "../../../src/conversation/output/output_state.ts";
 import type { ReportOptions } from "../../../src/conversation/output/result/verdict.ts";
 import { emitTurnResult } from "../../../src/conversation/output/turns/turn_results.ts";
@@ -144,9 +145,12 @@ export class FramesRun extends Run {
     return this.#frames.splice(0);
   }
 
-  /** A turn is over; `recorded` says whether all its lines have been read. */
-  endTurn(ending: Ending, { recorded }: { readonly recorded: boolean }): void {
-    this.#run((step) => receiveTurnEnd(step, { ending, at: this.now }, { recorded }));
+  /** A turn is over; `recorded` says whether all its lines have been read, `endedBy` when a hook has shown its end. */
+  endTurn(
+    ending: Ending,
+    { recorded, ...end }: { readonly recorded: boolean } & Pick<TurnEnd, "endedBy">,
+  ): void {
+    this.#run((step) => receiveTurnEnd(step, { ending, at: this.now, ...end }, { recorded }));
   }
 
   /** A message is answered without the child. */

@@ -145,7 +145,7 @@ function emitLine(step: OutputStep, entry: Entry): void {
   }
   const [first, ...pendingEnds] = step.state.pendingEnds;
   // A turn that waits for a subagent has further lines of its own: `emitWaitingTurns()` emits its result.
-  const end = first?.lines === undefined ? first : undefined;
+  const end = first?.lines === undefined && !isBeforeEnd(entry, first) ? first : undefined;
   const prompt = promptIn(step.state, { entry, end });
   if (end !== undefined && endsTurnBefore(step.state, { entry, end, prompt })) {
     step.update({ pendingEnds });
@@ -165,6 +165,12 @@ function emitLine(step: OutputStep, entry: Entry): void {
     step.update({ pendingEnds });
     emitTurnResult(step, end);
   }
+}
+
+/** Whether a line is from before the end of a turn: then it is of that turn, or of one before. */
+function isBeforeEnd(entry: Entry, { endedBy }: Partial<TurnEnd> = {}): boolean {
+  const { timestamp = "" } = entry.type === "other" ? {} : entry;
+  return endedBy !== undefined && Date.parse(timestamp) < endedBy;
 }
 
 /** What a line shows of prompts. */
@@ -198,6 +204,7 @@ function endsTurnBefore(
   },
 ): boolean {
   if (!isPrompt(entry)) return false;
+  if (end.endedBy !== undefined && entry.timestamp !== undefined) return true;
   const isNews = place >= 0 || scheduled !== undefined || readTaskNotification(entry) !== undefined;
   // If a result was emitted and nothing was asked since, the end may be that of the turn which this prompt begins.
   return (isNews && state.hasLinesSincePrompt && !state.isBetweenTurns) ||

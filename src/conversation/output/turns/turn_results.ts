@@ -356,7 +356,9 @@ function earlyResults(
 ): readonly ResultFrame[] {
   const { state } = step;
   const { options, taken, joined, fastMode, decisions } = state;
-  const cost = costSoFar(state, withTurns(past, turns));
+  // The cost of a later turn is not that of these.
+  const spent = state.pendingEnds[0]?.cost ?? state.cost;
+  const cost = costSoFar({ ...state, cost: spent }, withTurns(past, turns));
   // The status line has not run since: the next result has the rest, and how it is shared among models.
   const isLate = awaitingCost !== undefined && !isCostSettled(state, awaitingCost.at);
   return turns.slice(printed).map((turn, index) => {
