@@ -1,3 +1,4 @@
+import { OWN_FIELDS } from "../../src/claude/wire/result_frame.ts";
 import { createHash } from "node:crypto";
 
 /** A frame, or any other JSON object. */
@@ -35,8 +36,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   "stream_event.ttft_ms": "the same",
   "stream_event.event.message.usage":
     "the child reports no tokens at the start of an answer without --exact-stream",
-  "result.claude_version": "only claude-print has it",
-  "result.claude_limits": "only claude-print has it",
+  ...Object.fromEntries(OWN_FIELDS.map((name) => [`result.${name}`, "only claude-print has it"])),
   "system/init.messaging_socket_path": "the child's socket is in the run's folder",
   "system/init.agents":
     "the child lists none if the model has no tool for them, and not all in time on a busy machine",

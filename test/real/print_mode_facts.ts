@@ -1,3 +1,4 @@
+import { OWN_FIELDS } from "../../src/claude/wire/result_frame.ts";
 import { assert } from "@std/assert";
 
 /** A JSON object of which nothing is known. */
@@ -9,7 +10,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  * alone tells.
  */
 const OF_ONE_RUN = [
-  "claude_limits",
+  ...OWN_FIELDS,
   "duration_api_ms",
   "duration_ms",
   "first_content_frame_ms",

@@ -38,6 +38,9 @@ export type FailureSubtype =
   | "bad_input"
   | "refused";
 
+/** Fields of a result that `claude -p` does not have. */
+export const OWN_FIELDS: readonly string[] = ["claude_version", "claude_limits"];
+
 /** The tokens and the cost of one model. */
 export interface ModelUsage {
   /** Input tokens that were not read from the cache. */

@@ -1,3 +1,4 @@
+import { OWN_FIELDS } from "../../claude/wire/result_frame.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import type { Drift } from "./findings.ts";
 import { type KnownClaude, shapeKey } from "./known_shapes.ts";
@@ -7,8 +8,6 @@ import { frameName } from "./pieces.ts";
 const ROOTS = ["StdoutMessage", "SDKMessage"];
 /** The type of requests that Claude Code sends to the caller. */
 const QUESTIONS = "SDKControlRequestInner";
-/** Fields that this program adds to frames. No SDK knows them. */
-const OWN_FIELDS = ["claude_version", "claude_limits"];
 const OWN_FRAMES = [
   // Claude Code prints it for programs of its own, and the SDKs skip it.
   "command_lifecycle",

@@ -21,7 +21,7 @@ import { collectPermissionDenials } from "../../../src/claude/transcript/permiss
 import { splitTurns, type Turn } from "../../../src/claude/transcript/turn.ts";
 import type { AnyFrame } from "../../../src/claude/wire/any_frame.ts";
 import { exitCodeOf } from "../../../src/claude/wire/outcome.ts";
-import type { ResultFrame } from "../../../src/claude/wire/result_frame.ts";
+import { OWN_FIELDS, type ResultFrame } from "../../../src/claude/wire/result_frame.ts";
 import { createOutputWriter } from "../../../src/claude/wire/output_writer.ts";
 import {
   readRecording,
@@ -40,7 +40,7 @@ const UNSEEN =
 
 /** Fields that only the request loop knows. */
 const UNKNOWABLE = [
-  "claude_version",
+  ...OWN_FIELDS,
   "ttft_ms",
   "ttft_stream_ms",
   "time_to_request_ms",

@@ -1,3 +1,4 @@
+import { OWN_FIELDS } from "../../../src/claude/wire/result_frame.ts";
 import { resolve } from "node:path";
 import { pythonSdk, typescriptSdk } from "../../../fixtures/programs/agent_sdk.ts";
 import type { UsablePython } from "../../../fixtures/programs/python_packages.ts";
@@ -79,9 +80,6 @@ const OF_PRINT_MODE: readonly string[] = [
   ...["request_sent_wall_ms", "run_id", "runId", "tool_use_meta"],
 ];
 
-/** What `claude-print` adds to a result. */
-const OF_CLAUDE_PRINT: readonly string[] = ["claude_limits", "claude_version"];
-
 /** `mask.ts` of the rows says why these fields of `system/init` differ. */
 const OF_PROGRAM: readonly string[] = [
   ...["plugins", "messaging_socket_path", "per_turn_effort_active"],
@@ -90,7 +88,7 @@ const OF_PROGRAM: readonly string[] = [
 const LEFT_OUT: ReadonlySet<string> = new Set([
   ...OF_ONE_RUN,
   ...OF_PRINT_MODE,
-  ...OF_CLAUDE_PRINT,
+  ...OWN_FIELDS,
   ...OF_PROGRAM,
 ]);
 

@@ -1,3 +1,4 @@
+import { OWN_FIELDS } from "../../../../src/claude/wire/result_frame.ts";
 import { assert, assertEquals } from "@std/assert";
 import { replay } from "../../../../src/library/mod.ts";
 import { assertStreamGrammar } from "../../../conversation/output/live/stream_grammar.ts";
@@ -129,9 +130,8 @@ forNewestVersion("partial messages are the frames of claude -p", async (real) =>
   assertEquals(limits(exactly), limits(expected), "what the API says of limits");
   assertEquals(limits(exactly).length, 1);
   assertEquals(exactly[0]?.["tools"], expected[0]?.["tools"]);
-  const own = ["claude_version", "claude_limits"];
   const fields = (frames: readonly JsonObject[]) =>
-    Object.keys(frames.at(-1) ?? {}).filter((name) => !own.includes(name)).toSorted();
+    Object.keys(frames.at(-1) ?? {}).filter((name) => !OWN_FIELDS.includes(name)).toSorted();
   assertEquals(fields(exactly), fields(expected), "when the first of the answer came");
   const logins = new Set(real.api.turns.map(({ headers }) => headers["authorization"]));
   assertEquals(logins.size, 1);

@@ -1,3 +1,4 @@
+import { OWN_FIELDS } from "../../../../src/claude/wire/result_frame.ts";
 import { assert, assertEquals } from "@std/assert";
 import { fileAt } from "../../../../ffi/files/at_path.ts";
 import { fetchRelease } from "../../../../src/claude/program/releases.ts";
@@ -13,8 +14,6 @@ const SEED = "window";
 const ROOT = new URL("../../../../", import.meta.url).pathname;
 
 const JSON_LINES = ["--output-format=stream-json", "--verbose"];
-/** Keys that only claude-print prints. */
-const OWN = ["claude_version", "claude_limits"];
 
 /** Runs that show the most common frames. `own` are flags that only claude-print has. */
 const RUNS: readonly {
@@ -94,7 +93,7 @@ for (const version of versions) {
       ours.push((await real.print([...own, ...args], options)).stdout);
       theirs.push((await real.claudeP(args, options)).stdout);
     }
-    const left = [...OWN, ...await unknowableKeys()];
+    const left = [...OWN_FIELDS, ...await unknowableKeys()];
     assert(left.includes("messaging_socket_path"));
     assertEquals(keysIn(ours, left), keysIn(theirs, left));
   });

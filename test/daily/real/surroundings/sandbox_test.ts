@@ -135,7 +135,7 @@ forNewestVersion("--inherit-hooks runs the user's hooks", async (real) => {
     await Deno.writeTextFile(log, "");
     const { code, stdout, stderr } = await run(args);
     assertEquals([code, stderr], [0, ""]);
-    const { claude_version: _, ...result } = factsOfResult(parseObject(stdout));
+    const result = factsOfResult(parseObject(stdout));
     return { result, traces: await Deno.readTextFile(log) };
   };
   const ours = await facts((args) => real.printInProcess(["--inherit-hooks", ...args]));

@@ -62,7 +62,7 @@ function anonymous(value: unknown, key = ""): unknown {
 const COSTS = ["modelUsage", "model_usage_since_last_result", "total_cost_usd", "usage"];
 
 function resultOf(frames: readonly JsonObject[]): JsonObject {
-  const { claude_version: _, ...result } = factsOfResult(frames.at(-1) ?? {});
+  const result = factsOfResult(frames.at(-1) ?? {});
   return Object.fromEntries(
     Object.entries(result).map(([key, value]) => [key, COSTS.includes(key) || value]),
   );
