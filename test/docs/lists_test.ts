@@ -57,6 +57,19 @@ Deno.test("every error in the README is the program's", () => {
   }
 });
 
+Deno.test("no table of a page has a cell of more than 120 characters", () => {
+  for (const { path, text } of PAGES) {
+    const rows = text.replaceAll(/^```.*?^```$/gmsu, "").split("\n").filter((line) =>
+      /^\|/u.test(line)
+    );
+    const cells = rows.flatMap((row) => row.split(/(?<!\\)\|/u)).map((cell) =>
+      cell.replaceAll(/\]\([^)]*\)/gu, "]").trim()
+    );
+    const long = cells.filter((cell) => cell.length > 120 && !/^-+$/u.test(cell));
+    assertEquals(long, [], path);
+  }
+});
+
 function* sourcesBelow(folder: string): Generator<string> {
   for (
     const { name, isDirectory } of Deno.readDirSync(new URL(`../../${folder}`, import.meta.url))
