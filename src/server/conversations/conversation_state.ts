@@ -1,4 +1,4 @@
-import { asString, isJsonObject } from "../../json_object.ts";
+import { asString, isJsonObject, jsonObjects } from "../../json_object.ts";
 import type { ClaudeLimits } from "../../claude/wire/claude_limits.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
@@ -15,6 +15,9 @@ export interface OpenQuestion {
   readonly input?: unknown;
 }
 
+/** How much is kept of the model's last text: lists of conversations have it. */
+const MAX_MESSAGE = 2000;
+
 export type Activity =
   | { readonly kind: "starting" }
   | { readonly kind: "idle" }
@@ -30,6 +33,8 @@ export interface ConversationState {
   /** The session of its last turn. */
   readonly sessionId?: string;
   readonly model?: string;
+  /** The last text of the model, at most `MAX_MESSAGE` characters of it. */
+  readonly lastMessage?: string;
   /** The number of turns that have ended. */
   readonly turns: number;
   /** The cost of all children in US dollars, as far as known. */
@@ -118,6 +123,12 @@ function applyFrame(state: ConversationState, frame: Frame): ConversationState {
           ...(typeof frame["model"] === "string" ? { model: frame["model"] } : {}),
         }
         : state;
+    case "assistant": {
+      const text = frame.parent_tool_use_id === null ? textOf(frame.message) : "";
+      return text === ""
+        ? state
+        : { ...state, lastMessage: text.slice(0, MAX_MESSAGE).toWellFormed() };
+    }
     case "control_request":
       return { ...state, questions: [...state.questions, createQuestion(frame)] };
     case "control_cancel_request":
@@ -127,6 +138,12 @@ function applyFrame(state: ConversationState, frame: Frame): ConversationState {
     default:
       return state;
   }
+}
+
+function textOf({ content }: { readonly content?: unknown }): string {
+  return jsonObjects(content).flatMap(({ type, text }) =>
+    type === "text" && typeof text === "string" ? [text] : []
+  ).join("\n\n");
 }
 
 function applyResult(state: ConversationState, result: ResultFrame): ConversationState {

@@ -172,6 +172,7 @@ export function formatConversation(
     opened_at: new Date(openedAt).toISOString(),
     session_id: state.sessionId ?? null,
     model: state.model ?? null,
+    last_message: state.lastMessage ?? null,
     turns: state.turns,
     total_cost_usd: state.costUsd,
     unanswered: state.unanswered,

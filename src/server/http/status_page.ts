@@ -1,147 +1,38 @@
 import { createHash } from "node:crypto";
+import { PAGE_SCRIPT } from "./page_script.ts";
 import type { Route } from "./serve_http.ts";
 
-/** Fetches the conversations every second and the chosen one's screen twice a second, while the page is visible. */
-const PAGE_SCRIPT = String.raw`
-"use strict";
-const byId = (id) => document.getElementById(id);
-const LIST_MS = 1000;
-const SCREEN_MS = 500;
-const idInAddress = () => {
-  try {
-    return decodeURIComponent(location.hash.slice(1));
-  } catch {
-    return "";
-  }
-};
-let chosen = idInAddress();
-
-/* An absolute URL: the address of the page may have a user name, with which fetch refuses a relative one. */
-const get = async (path) => {
-  const answer = await fetch(new URL(path, location.origin), { cache: "no-store" });
-  if (answer.status === 404) return undefined;
-  if (!answer.ok) throw new Error("The server answers " + answer.status);
-  return answer;
-};
-
-const showProblem = (problem) => {
-  byId("problem").textContent = problem;
-  byId("problem").hidden = problem === "";
-};
-
-const elapsedTime = (since) => {
-  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(since)) / 1000));
-  if (!Number.isFinite(seconds)) return "";
-  if (seconds < 60) return seconds + " s";
-  if (seconds < 3600) return Math.floor(seconds / 60) + " min";
-  return Math.floor(seconds / 3600) + " h";
-};
-
-const costOf = (cost) => typeof cost === "number" ? "$" + cost.toFixed(4) : "";
-
-const stateOf = ({ state, waiting }) => waiting ? state + ": " + waiting.cause : state;
-
-const cell = (row, at, text) => {
-  const cells = row.children;
-  if (cells.length <= at) {
-    const added = document.createElement("td");
-    if (at === 3 || at === 4) added.className = "number";
-    row.append(added);
-  }
-  if (at > 0 && cells[at].textContent !== text) cells[at].textContent = text;
-  return cells[at];
-};
-
-const rowOf = (id) => {
-  const existing = [...byId("conversations").children].find((row) => row.dataset.id === id);
-  if (existing) return existing;
-  const row = document.createElement("tr");
-  row.dataset.id = id;
-  row.tabIndex = -1;
-  const button = document.createElement("button");
-  button.textContent = id;
-  cell(row, 0, "").append(button);
-  row.addEventListener("click", () => choose(id));
-  byId("conversations").append(row);
-  return row;
-};
-
-const choose = (id) => {
-  chosen = id;
-  history.replaceState(null, "", "#" + encodeURIComponent(id));
-  byId("screen").textContent = "";
-  for (const row of byId("conversations").children) {
-    row.setAttribute("aria-selected", String(row.dataset.id === id));
-  }
-  updateScreen();
-};
-
-const showList = (conversations) => {
-  byId("count").textContent = "(" + conversations.length + ")";
-  const ids = new Set(conversations.map(({ id }) => id));
-  for (const row of [...byId("conversations").children]) {
-    if (!ids.has(row.dataset.id)) row.remove();
-  }
-  for (const conversation of conversations) {
-    const row = rowOf(conversation.id);
-    row.setAttribute("aria-selected", String(conversation.id === chosen));
-    cell(row, 1, stateOf(conversation));
-    cell(row, 2, elapsedTime(conversation.since));
-    cell(row, 3, String(conversation.turns ?? ""));
-    cell(row, 4, costOf(conversation.total_cost_usd));
-    cell(row, 5, conversation.cwd ?? "");
-  }
-  byId("one").hidden = !ids.has(chosen);
-  byId("title").textContent = chosen;
-};
-
-const updateScreen = async () => {
-  if (chosen === "" || document.hidden) return;
-  const id = chosen;
-  const answer = await get("/v1/conversations/" + encodeURIComponent(id) + "/screen");
-  const text = await answer?.text() ?? "";
-  if (id === chosen && byId("screen").textContent !== text) byId("screen").textContent = text;
-};
-
-const updateList = async () => {
-  if (document.hidden) return;
-  const answer = await get("/v1/conversations");
-  showList((await answer.json()).conversations);
-};
-
-const repeat = async (action, ms) => {
-  try {
-    await action();
-    if (action === updateList) showProblem("");
-  } catch (error) {
-    showProblem(String(error.message));
-  }
-  setTimeout(repeat, ms, action, ms);
-};
-
-addEventListener("hashchange", () => choose(idInAddress()));
-repeat(updateList, LIST_MS);
-repeat(updateScreen, SCREEN_MS);
-`;
-
 const STYLE = `
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem; }
+:root { color-scheme: light dark; --bad: #a40019; }
+@media (prefers-color-scheme: dark) { :root { --bad: #ff9a9a; } }
+* { box-sizing: border-box; }
+body { background: Canvas; color: CanvasText; font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem;
+  overflow-wrap: anywhere; padding: 1rem; }
 h1 { font-size: 1.2rem; margin: 0 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8886; }
-th { font-weight: 600; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-tbody tr { cursor: pointer; }
-tbody tr[aria-selected="true"], tbody tr:hover { background: #8883; }
-button { font: inherit; background: none; border: 0; padding: 0; color: LinkText; cursor: pointer; }
-#screen { background: #111; color: #eee; padding: 1rem; overflow: auto; font: 13px/1.3 monospace; }
-#problem { color: #c33; }
-[hidden] { display: none; }
+h2, h3 { font-size: 1rem; margin: 1rem 0 .5rem; }
+ul { list-style: none; margin: 0; padding: 0; }
+button, input, textarea { font: inherit; }
+button { min-height: 2.75rem; padding: 0 1rem; }
+input[type="text"], textarea { min-height: 2.75rem; width: 100%; }
+#conversations button { background: none; border: 1px solid #8886; border-radius: .4rem; color: inherit; cursor: pointer;
+  display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: .5rem; padding: .5rem 1rem; text-align: left; width: 100%; }
+#conversations button[aria-pressed="true"] { background: #8883; }
+#conversations .message { -webkit-box-orient: vertical; -webkit-line-clamp: 2; display: -webkit-box; flex-basis: 100%;
+  opacity: .8; overflow: hidden; }
+#last { white-space: pre-wrap; }
+#question { border: 2px solid; border-radius: .4rem; margin: 1rem 0; padding: 0 1rem 1rem; }
+#question button, #question input[type="text"] { margin: .5rem .5rem 0 0; }
+fieldset { border: 0; margin: 0; padding: 0; }
+label { display: block; padding: .4rem 0; }
+pre { overflow: auto; white-space: pre-wrap; }
+#screen { background: #111; color: #eee; font: 13px/1.3 monospace; padding: 1rem; white-space: pre; }
+#problem, #refusal, #ending { color: var(--bad); }
+[hidden] { display: none !important; }
 `;
 
 /**
- * The page at `/`: the conversations, their state and cost, and the screen of one of them.
+ * The page at `/`: the conversations, and of one of them the last message, what it asks, and the screen. Its user can send
+ * messages, answer and interrupt.
  *
  * It is one file that loads only from this server. Text of conversations is inserted as text; the trusted types of its
  * content security policy forbid anything else.
@@ -159,14 +50,21 @@ export const PAGE = `<!doctype html>
 <body>
 <h1>claude-print <span id="count"></span></h1>
 <p id="problem" role="alert" hidden></p>
-<table>
-<thead><tr><th>Conversation</th><th>State</th><th>For</th><th class="number">Turns</th><th class="number">Cost</th><th>Folder</th></tr></thead>
-<tbody id="conversations"></tbody>
-</table>
-<section id="one" hidden>
+<p id="none" hidden>There are no conversations. Begin one: claude-print new</p>
+<ul id="conversations"></ul>
+<main id="one" hidden>
 <h2 id="title"></h2>
+<p id="ending" hidden></p>
+<p id="last" hidden></p>
+<form id="question" aria-live="polite" hidden></form>
+<p id="refusal" role="alert" hidden></p>
+<form id="send">
+<textarea id="text" rows="3" placeholder="Message" aria-label="Message"></textarea>
+<button>Send</button>
+<button id="interrupt" type="button">Interrupt</button>
+</form>
 <pre id="screen" aria-label="Screen"></pre>
-</section>
+</main>
 <noscript>This page needs JavaScript.</noscript>
 <script>${PAGE_SCRIPT}</script>
 </body>

@@ -51,6 +51,19 @@ Deno.test("the state of a conversation and its time", () => {
   assertEquals(told(advanceState(second, { at: 9500, ...cancelled })), ["working", 9500]);
 });
 
+Deno.test("the model's last text is kept, at most 2,000 characters", () => {
+  const says = (parent_tool_use_id: string | null, ...texts: readonly string[]) => {
+    const content = texts.map((text) => ({ type: "text", text }));
+    return frame({ type: "assistant", parent_tool_use_id, message: { content } });
+  };
+  assertEquals(after(INIT).lastMessage, undefined);
+  assertEquals(
+    after(INIT, says(null, "a", "b"), says("task", "c"), says(null)).lastMessage,
+    "a\n\nb",
+  );
+  assertEquals(after(INIT, says(null, `${"x".repeat(1999)}🙂`)).lastMessage?.at(-1), "\ufffd");
+});
+
 Deno.test("a waiting conversation names its question", () => {
   const question = (...news: readonly ConversationChange[]) => {
     const { activity } = after(INIT, ...news);

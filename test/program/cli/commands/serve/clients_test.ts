@@ -1,8 +1,7 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { pythonSdk } from "../../../../../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../../../../../fixtures/programs/python_packages.ts";
 import { missingTool } from "../../../../missing_tool.ts";
-import { lackOfBrowser, openPage } from "../../../server/http/browser.ts";
 import { blocks } from "../../../../docs/blocks.ts";
 import { StandIn } from "../../../stand_in.ts";
 import { startProgram } from "../../../../start_program.ts";
@@ -87,33 +86,5 @@ Deno.test(skipIfLacking(python === undefined ? "python3" : undefined, {
       [program, "-c", HTTPX, server.socket, claude.binary],
     );
     assertEquals([stdout, stderr], ["Answer 1\n", ""]);
-  },
-}));
-
-Deno.test(skipIfLacking(lackOfBrowser(), {
-  name: "a browser shows a conversation and receives events",
-  async fn() {
-    await using server = await scene();
-    await using page = await openPage(server.url);
-    await page.until("document.querySelectorAll('tbody tr').length === 1");
-    await page.evaluate("document.querySelector('tbody button').click()");
-    await page.until(`document.querySelector('tbody td:nth-child(2)').textContent === "idle"`);
-    const sent = await page.evaluate(`
-      globalThis.seen = [];
-      new EventSource(new URL("/events", location.origin))
-        .addEventListener("message_update", ({ data }) => seen.push(JSON.parse(data).message));
-      fetch(new URL("/message", location.origin), {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ type: "user", content: "Hello" }),
-      }).then((answer) => answer.json()).then(({ ok }) => ok)`);
-    assertEquals(sent, true);
-    await page.until(`seen.includes("Answer 1: <b>Hello</b>")`);
-    await page.until(`document.querySelector('tbody td:nth-child(4)').textContent === "1"`);
-    await page.until(`document.getElementById("screen").textContent.includes("<b>Hello</b>")`);
-    assertEquals(await page.evaluate("document.querySelectorAll('b').length"), 0);
-    const cost = await page.evaluate("document.querySelector('tbody td:nth-child(5)').textContent");
-    assertMatch(`${cost}`, /^\$\d\.\d{4}$/u);
-    assert(`${await page.evaluate("location.href")}`.startsWith(server.bare));
   },
 }));

@@ -1,4 +1,4 @@
-import { findTool } from "../../../missing_tool.ts";
+import { findTool } from "../../missing_tool.ts";
 
 /** What a browser without a window is called, where there is one. */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
@@ -18,6 +18,8 @@ interface BrowserPage extends AsyncDisposable {
   readonly evaluate: (expression: string) => Promise<unknown>;
   /** Looks again and again until an expression is true. */
   readonly until: (expression: string) => Promise<void>;
+  /** Shows the page on a screen so wide, in pixels, in dark mode. */
+  readonly emulate: (width: number) => Promise<void>;
 }
 
 /** A wait that takes this long fails its test, in milliseconds. */
@@ -81,6 +83,12 @@ export async function openPage(url: string): Promise<BrowserPage> {
   };
   return {
     evaluate,
+    emulate: async (width) => {
+      const screen = { width, height: 640, deviceScaleFactor: 2, mobile: true };
+      await call("Emulation.setDeviceMetricsOverride", screen);
+      const features = [{ name: "prefers-color-scheme", value: "dark" }];
+      await call("Emulation.setEmulatedMedia", { features });
+    },
     until: async (expression) => {
       const deadline = performance.now() + PATIENCE_MS;
       while (await evaluate(expression) !== true) {
