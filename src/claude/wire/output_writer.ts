@@ -54,6 +54,8 @@ export function createOutputWriter(format: OutputFormat, options: OutputOptions)
 
 function textWriter({ write, stream }: OutputOptions): OutputWriter {
   const live = textStream({ ...stream, write });
+  /** The answer of the previous turn. */
+  let answer: string | undefined;
   return {
     frame: (frame) => {
       if (frame.type !== "result") {
@@ -62,8 +64,11 @@ function textWriter({ write, stream }: OutputOptions): OutputWriter {
       }
       const text = frameText(frame);
       if (text === undefined) {
-        live.cut(partialText(frame));
+        const partial = partialText(frame);
+        // A run that waits for background tasks is cut short with the answer that it has given.
+        live.cut(partial === answer ? undefined : partial);
       } else {
+        answer = `${frame["result"]}`;
         live.complete(text);
         live.separate("\n");
       }

@@ -222,6 +222,8 @@ Deno.test("a turn that is cut short streams each text once", () => {
     [[...texts, TOOL, TEXT, delta("c"), cut("c")], "a\nb\n\nc\n"],
     [[TEXT, delta("a"), cut("a")], "a\n"],
     [[TEXT, delta("a"), cut()], ""],
+    // Cut short while it waited for background tasks.
+    [[...texts, result("a\nb"), cut("a\nb")], "a\nb\n"],
   ];
   for (const [frames, stdout] of rows) {
     const [pieces] = streamed(...frames);
