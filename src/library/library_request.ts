@@ -25,6 +25,7 @@ function unsupportedFlags(caller: keyof typeof PROMPTS): ReadonlyMap<string, str
     ["--output-format", frames],
     ["--verbose", frames],
     ["--stream-text", frames],
+    ["--progress", TERMINAL],
     ["--quiet", TERMINAL],
     ["--show", TERMINAL],
     ["--trace", TERMINAL],

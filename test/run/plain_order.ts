@@ -21,6 +21,7 @@ export const PLAIN_ORDER: RunOrder = {
   cold: false,
   warm: false,
   show: false,
+  progress: false,
   sessionMirror: false,
   inheritHooks: false,
   authStatus: false,

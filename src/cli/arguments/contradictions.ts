@@ -14,6 +14,7 @@ export interface Formats extends
     | "partialMessages"
     | "subagentText"
     | "streamText"
+    | "progress"
     | "exactStream"
     | "persistSession"
     | "cold"
@@ -87,7 +88,12 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     problem: "--output-format=stream-json needs --verbose",
     suggestion: "Add --verbose, as for claude -p",
   },
-  requireFrames("--shell-output", ({ shellOutput }) => shellOutput !== undefined),
+  {
+    applies: ({ shellOutput, outputFormat, progress, deliversFrames }) =>
+      shellOutput !== undefined && outputFormat !== "stream-json" && !progress && !deliversFrames,
+    problem: "--shell-output needs --progress or --output-format=stream-json",
+    suggestion: "Add --progress to see the output on stderr",
+  },
   {
     applies: ({ inputFormat, jsonl, inputFile }) =>
       inputFormat === "stream-json" && (jsonl || inputFile !== undefined),
@@ -124,6 +130,11 @@ const CONTRADICTIONS: readonly Contradiction[] = [
       outputFormat === "stream-json"
         ? "Use --include-partial-messages instead"
         : "Leave --output-format or --stream-text out",
+  },
+  {
+    applies: ({ progress, outputFormat }) => progress && outputFormat !== "text",
+    problem: ({ outputFormat }) => `--progress goes with text, not ${outputFormat}`,
+    suggestion: "Leave --output-format or --progress out",
   },
   {
     applies: ({ exactStream, partialMessages, streamText }) =>

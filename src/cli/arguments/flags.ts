@@ -126,7 +126,7 @@ export const FLAGS: readonly Flag[] = [
   own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
   own("--jsonl", "Each line of stdin (or of the file) is a run: a prompt in, a result out"),
   own("--one-session", "With --jsonl: each line is the next turn of one conversation"),
-  own("--shell-output[=split]", "With stream-json: print what commands write, as they do", {
+  own("--shell-output[=split]", "With stream-json or --progress: what commands write, live", {
     choices: ["split"],
   }),
   own("--record <folder>", "Record the run as a cassette in a new folder"),
@@ -142,7 +142,8 @@ export const FLAGS: readonly Flag[] = [
   own("--cold", "Start Claude Code anew, even where claude-print serve has one that waits"),
   own("--warm", "Start a server in the background, with which later runs start sooner"),
   own("--trace", "Say on stderr what the run does and how long each step takes"),
-  own("--quiet", "No live line and no warnings on stderr; whatever fails is told still"),
+  own("--progress", "In text format: print a line on stderr for each tool call"),
+  own("--quiet", "On stderr no live line, warnings or closing line, only failures"),
   own("--show", "Mirror Claude Code's screen to the terminal; it takes no keys"),
   own("--stream-text", "In text format: the answer appears as it is written"),
   own("--exact-stream", "With either of them: every token, from a relay in front of the API"),

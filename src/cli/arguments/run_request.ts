@@ -102,6 +102,8 @@ export type RunRequest = {
   readonly warm: boolean;
   /** Mirror the child's screen to the terminal. */
   readonly show: boolean;
+  /** In text format, print a line on stderr for each tool call. */
+  readonly progress: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
   /** In stream-json, print new lines of transcripts. */

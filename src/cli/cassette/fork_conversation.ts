@@ -173,6 +173,7 @@ const MEANINGLESS: ReadonlyMap<string, string> = new Map([
   ["--session-id", SESSION_REASON],
   ["--rewind-files", SESSION_REASON],
   ["--stream-text", STREAM_REASON],
+  ["--progress", STREAM_REASON],
   ["--show", STREAM_REASON],
   ["--wait-for-limit", "a fork is a conversation, which waits for no limit"],
 ]);

@@ -30,6 +30,12 @@ export class Outlets implements Disposable {
   readonly stderr: Outlet | undefined;
 
   readonly stderrFd: number;
+  /** Called before each text. */
+  onText: (stream: "stdout" | "stderr") => void = () => {};
+  /** Whether both are the same terminal. */
+  readonly #shareTerminal: boolean = false;
+  /** Whether the last text on that terminal has not ended its line. */
+  #isLineOpen = false;
   #isSilent = false;
 
   /** @param fds open in this process; its own stdout and stderr by default */
@@ -41,6 +47,7 @@ export class Outlets implements Disposable {
       const { kind, id } = fdStat(stdout);
       const isSame = kind !== "file" && id === fdStat(stderr).id;
       this.stderr = isSame ? this.stdout : new Outlet(stderr);
+      this.#shareTerminal = isSame && kind === "terminal";
     } catch (error) {
       if (!(error instanceof LibcUnavailableError)) throw error;
     }
@@ -53,18 +60,26 @@ export class Outlets implements Disposable {
 
   /** Prints a text on stdout, unchanged. */
   print(text: string): void {
-    if (this.#isSilent) return;
+    if (this.#isSilent || text === "") return;
+    this.onText("stdout");
     if (this.stdout === undefined) print(Deno.stdout, text);
     else this.stdout.write(text);
+    this.#isLineOpen = this.#shareTerminal && !text.endsWith("\n");
   }
 
-  /** Prints a text for a person on stderr. A stderr that cannot be written to is ignored. */
+  /**
+   * Prints lines for a person on stderr. At a terminal they begin on a new line. A stderr that cannot be written to is
+   * ignored.
+   */
   notify(text: string): void {
     if (!this.#isSilent) this.notifyAlways(text);
   }
 
   /** Like {@linkcode notify}, also after {@linkcode silence}: for what a run leaves behind on the disk. */
-  notifyAlways(text: string): void {
+  notifyAlways(lines: string): void {
+    this.onText("stderr");
+    const text = this.#isLineOpen ? `\n${lines}` : lines;
+    this.#isLineOpen = false;
     if (this.stderr === undefined) print(Deno.stderr, text);
     else if (this.stderr.pending < MAX_PENDING_BYTES || this.stderr === this.stdout) {
       this.stderr.write(makeVisible(text));

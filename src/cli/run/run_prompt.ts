@@ -4,12 +4,14 @@ import {
   type OutputFormat,
   type OutputWriter,
 } from "../../claude/wire/output_writer.ts";
-import { UnsupportedError } from "../../cli_error.ts";
+import type { ResultFrame } from "../../claude/wire/result_frame.ts";
+import { EXIT, UnsupportedError } from "../../cli_error.ts";
 import { rewindWithPromptError } from "../arguments/session_flags.ts";
 import { pipedPart, type PromptIo } from "../arguments/read_prompt.ts";
 import type { RunRequest } from "../arguments/run_request.ts";
 import { createTracer, reportProblem, type Tracer } from "../report/outlets.ts";
 import type { Invocation } from "./invocation.ts";
+import type { ProgressLines } from "../watch/progress_lines.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
 import { checkDelivery, earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
 import type { RunRecorder } from "../../library/record_run.ts";
@@ -28,6 +30,8 @@ interface PromptRunOptions {
   readonly invocation: Invocation;
   /** Precedes each problem and warning on stderr. */
   readonly label?: string;
+  /** Which run of a list it is, such as `line 2 of 5`. */
+  readonly place?: string;
 }
 
 const STREAMED_MORE =
@@ -94,8 +98,8 @@ interface RunTools extends PromptRunOptions {
 }
 
 async function prepareAndPerform(request: RunRequest, tools: RunTools): Promise<number> {
-  const { teardown, invocation } = tools;
-  const { outlets, delegation } = invocation;
+  const { teardown, writer, place, invocation } = tools;
+  const { outlets } = invocation;
   const env = invocation.env();
   const tracer = await createTracer(request, { env, outlets });
   const cwd = invocation.cwd();
@@ -104,7 +108,8 @@ async function prepareAndPerform(request: RunRequest, tools: RunTools): Promise<
     : (await import("../../library/record_run.ts"))
       .recordRun(absolutePath(request.record, cwd), { env, request });
   if (recorder !== undefined) teardown.saveAtEnd(recorder.save);
-  using watcher = await startWatcher(request, { ...invocation, env, cwd });
+  using watcher = await startWatcher(request, { ...invocation, env, cwd, place });
+  if (watcher !== undefined) outlets.onText = watcher.makeRoom;
   const prompt = await readPromptInTime(request, tools);
   const order = {
     ...buildOrder(request, {
@@ -117,26 +122,50 @@ async function prepareAndPerform(request: RunRequest, tools: RunTools): Promise<
     cwd,
     altered: await checkDelivery({ prompt, inject: request.inject }),
   };
+  const progress = await startProgressLines(request, { ...invocation, cwd });
+  const results: ResultFrame[] = [];
+  const exitCode = await carryOut(order, {
+    ...tools,
+    writer: {
+      ...writer,
+      frame: (frame) => {
+        progress?.observe(frame);
+        if (frame.type === "result") results.push(frame as ResultFrame);
+        writer.frame(frame);
+      },
+    },
+    ...{ request, tracer, recorder, watcher },
+  });
+  if (!teardown.crashed && exitCode !== EXIT.abandoned) {
+    await printNotes(request, { ...invocation, cwd, results });
+  }
+  return exitCode;
+}
+
+/** Carries out a run: with a warm child, without a child, or with a new one. */
+async function carryOut(
+  order: RunOrder & { readonly prompt: string },
+  run: AttendedRun,
+): Promise<number> {
+  const { request, tracer, watcher, teardown, invocation: { delegation } } = run;
   if (delegation !== undefined) {
     const { runPromptWarm, whyNotWarm } = await import("./warm_prompt.ts");
     const why = await whyNotWarm(request, order);
     if (why === undefined) {
-      const watching = watcher === undefined ? {} : { watcher };
+      const { prompt, env, cwd } = order;
       return await runPromptWarm(request, {
-        ...tools,
-        ...{ prompt, env, cwd, delegation, tracer },
-        ...watching,
+        ...run,
+        ...{ prompt, env, cwd, delegation, watcher },
       });
     }
     tracer.trace(`starts cold: ${why}`);
   }
   const { rewindsTo } = request;
   if (rewindsTo !== undefined) {
-    return await rewindFiles({ ...order, rewindsTo }, { ...tools, ...request });
+    return await rewindFiles({ ...order, rewindsTo }, { ...run, ...request });
   }
-  const attended = { ...tools, request, tracer, recorder, watcher };
-  const report = await performPastLimits(order, attended);
-  return teardown.crashed ? report.exitCode : await finishRun(report, attended);
+  const report = await performPastLimits(order, run);
+  return teardown.crashed ? report.exitCode : await finishRun(report, run);
 }
 
 async function readPromptInTime(
@@ -160,8 +189,8 @@ function buildOrder(
     readonly isWatched: boolean;
   },
 ): Omit<RunOrder, "env" | "cwd"> & { readonly prompt: string } {
-  const { outputFormat, streamText, verbose, partialMessages } = request;
-  const frames = outputFormat === "stream-json" || streamText ||
+  const { outputFormat, streamText, progress, verbose, partialMessages } = request;
+  const frames = outputFormat === "stream-json" || streamText || progress ||
     (outputFormat === "json" && verbose);
   return {
     ...request,
@@ -260,7 +289,7 @@ async function finishRun(
 async function startWatcher(
   request: RunRequest,
   { outlets, delegation, ...surroundings }:
-    & Pick<WatchOptions, "env" | "cwd">
+    & Pick<WatchOptions, "env" | "cwd" | "place">
     & Pick<Invocation, "outlets" | "isTerminal" | "delegation">,
 ): Promise<RunWatcher | undefined> {
   const { isTerminal } = surroundings;
@@ -268,6 +297,35 @@ async function startWatcher(
   const { watchRun } = await import("../watch/watch_run.ts");
   const { pid = "self" } = delegation ?? {};
   return await watchRun(request, { ...surroundings, stderr: outlets.stderrFd, pid });
+}
+
+/** Starts the lines of `--progress`. */
+async function startProgressLines(
+  { progress }: RunRequest,
+  { outlets, startedAt, cwd }:
+    & Pick<Invocation, "outlets" | "startedAt">
+    & { readonly cwd: string },
+): Promise<ProgressLines | undefined> {
+  if (!progress) return undefined;
+  const { ProgressLines } = await import("../watch/progress_lines.ts");
+  return new ProgressLines({
+    print: (lines) => outlets.notify(lines),
+    elapsedMs: () => performance.now() - startedAt,
+    cwd,
+  });
+}
+
+/** Prints what a person at a terminal is told after a run in text format. Scripts see nothing of it. */
+async function printNotes(
+  { outputFormat, quiet, persistSession: isKept }: RunRequest,
+  { outlets, isTerminal, startedAt, ...facts }:
+    & Pick<Invocation, "outlets" | "isTerminal" | "startedAt">
+    & { readonly cwd: string; readonly results: readonly ResultFrame[] },
+): Promise<void> {
+  if (outputFormat !== "text" || !isTerminal.stderr || quiet) return;
+  const { runNotes } = await import("../watch/run_notes.ts");
+  const notes = runNotes({ ...facts, isKept, elapsedMs: performance.now() - startedAt });
+  if (notes !== "") outlets.notify(notes);
 }
 
 /** The prefix of texts that Claude Code prints on stderr because stdout is for frames. */

@@ -110,7 +110,7 @@ export async function runPromptWarm(
     readonly warn: (text: string) => void;
     readonly teardown: Teardown;
     readonly tracer: Tracer;
-    readonly watcher?: RunWatcher;
+    readonly watcher: RunWatcher | undefined;
   },
 ): Promise<number> {
   const { prompt, env, cwd, invocation, delegation, writer, warn, teardown } = options;

@@ -3,7 +3,7 @@ import {
   INITIAL_PROGRESS,
   outputTokens,
   type Progress,
-  type RunningTool,
+  type ShownCall,
   updateProgress,
 } from "./progress.ts";
 import type { Input } from "../../conversation/control/input.ts";
@@ -32,6 +32,8 @@ export interface LiveLineOptions extends Omit<RedrawnLineOptions, "render"> {
   readonly columns: () => number;
   readonly color: boolean;
   readonly cwd: string;
+  /** Which run of a list it is, such as `line 2 of 5`. */
+  readonly place?: string | undefined;
 }
 
 /** Milliseconds between two redraws. The line shows seconds. */
@@ -71,11 +73,16 @@ export class RedrawnLine implements Disposable {
     this.#shown = line;
   }
 
+  /** Erases the line until the next redraw. */
+  erase(): void {
+    if (this.#shown !== "" && this.#options.isOurs()) this.#options.output.write(ERASE);
+    this.#shown = "";
+  }
+
   /** Erases the line for good. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    if (this.#shown !== "" && this.#options.isOurs()) this.#options.output.write(ERASE);
-    this.#shown = "";
+    this.erase();
   }
 }
 
@@ -83,8 +90,8 @@ export class RedrawnLine implements Disposable {
 export class LiveLine extends RedrawnLine {
   #progress: Progress = INITIAL_PROGRESS;
 
-  constructor({ elapsedMs, columns, color, cwd, ...options }: LiveLineOptions) {
-    const style = { color, cwd };
+  constructor({ elapsedMs, columns, color, cwd, place, ...options }: LiveLineOptions) {
+    const style = { color, cwd, place };
     super({
       ...options,
       render: () =>
@@ -122,6 +129,7 @@ interface LiveLineStyle {
   readonly elapsedMs: number;
   /** The run's working directory: files below it are named from there. */
   readonly cwd: string;
+  readonly place?: string | undefined;
 }
 
 const SEPARATOR = " · ";
@@ -138,16 +146,17 @@ const MIN_TOOL_COLUMNS = 8;
 export function renderLiveLine(progress: Progress, style: LiveLineStyle): string {
   const room = Math.max(0, style.columns - 1);
   const ending = [durationText(style.elapsedMs), ...tokenParts(progress)];
-  const fixed = [phaseText(progress), ...ending].join(SEPARATOR);
+  const beginning = [...(style.place === undefined ? [] : [style.place]), phaseText(progress)];
+  const fixed = [...beginning, ...ending].join(SEPARATOR);
   const toolRoom = room - columnWidth(fixed) - SEPARATOR.length;
   const tool = toolRoom < MIN_TOOL_COLUMNS
     ? []
     : toolParts(progress, style).map((text) => fit(text, toolRoom));
-  return renderLine([phaseText(progress), ...tool, ...ending], style);
+  return renderLine([...beginning, ...tool, ...ending], style);
 }
 
 /** Renders the step of a command in one line: `downloading 2.1.330 · 12 s`. */
-export function renderStep(step: string, style: Omit<LiveLineStyle, "cwd">): string {
+export function renderStep(step: string, style: Omit<LiveLineStyle, "cwd" | "place">): string {
   return renderLine([step, durationText(style.elapsedMs)], style);
 }
 
@@ -180,15 +189,23 @@ function toolParts({ tools }: Progress, { cwd }: LiveLineStyle): readonly string
   const [first, ...others] = tools;
   if (first === undefined) return [];
   const more = others.length === 0 ? "" : `(+${others.length}) `;
-  return [`${more}${first.name}${subjectText(first, cwd)}`];
+  return [`${more}${nameAndSubject(first, cwd)}`];
 }
 
-function subjectText({ subject }: RunningTool, cwd: string): string {
-  if (subject === undefined) return "";
-  return ` ${subject.startsWith(`${cwd}/`) ? subject.slice(cwd.length + 1) : subject}`;
+function nameAndSubject({ name, subject }: ShownCall, cwd: string): string {
+  if (subject === undefined) return name;
+  return `${name} ${subject.startsWith(`${cwd}/`) ? subject.slice(cwd.length + 1) : subject}`;
 }
 
-function durationText(elapsedMs: number): string {
+/** Renders a tool call in one line: `Bash npm test`. */
+export function callText(
+  call: ShownCall,
+  { cwd, columns }: { readonly cwd: string; readonly columns: number },
+): string {
+  return fit(nameAndSubject(call, cwd), columns);
+}
+
+export function durationText(elapsedMs: number): string {
   const seconds = Math.floor(elapsedMs / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);

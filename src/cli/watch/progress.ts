@@ -1,14 +1,19 @@
 import type { ContentBlock, Entry } from "../../claude/transcript/entry.ts";
+import { definedFields } from "../../defined_fields.ts";
 import { isJsonObject } from "../../json_object.ts";
 import { type Input, isTurnFailure } from "../../conversation/control/input.ts";
 import { transcriptSign } from "../../conversation/control/transcript_sign.ts";
 
-/** A tool call that has no result yet. */
-export interface RunningTool {
-  readonly id: string;
+/** A tool call as a person is shown it. */
+export interface ShownCall {
   readonly name: string;
   /** The command, file, pattern or the like in its input, if there is one. */
   readonly subject?: string;
+}
+
+/** A tool call that has no result yet. */
+export interface RunningTool extends ShownCall {
+  readonly id: string;
 }
 
 /**
@@ -168,12 +173,13 @@ const MAX_SUBJECT_LENGTH = 1000;
 
 function toolFrom({ type, id, name, input }: ContentBlock): readonly RunningTool[] {
   if (type !== "tool_use" || typeof id !== "string" || typeof name !== "string") return [];
+  return [{ id, ...shownCall(name, input) }];
+}
+
+/** Returns what a person is shown of a call. */
+export function shownCall(name: string, input: unknown): ShownCall {
   const given = isJsonObject(input) ? input : {};
   const subject = SUBJECT_KEYS.map((key) => given[key])
     .find((value) => typeof value === "string" && value !== "") as string | undefined;
-  return [{
-    id,
-    name,
-    ...(subject === undefined ? {} : { subject: subject.slice(0, MAX_SUBJECT_LENGTH) }),
-  }];
+  return definedFields({ name, subject: subject?.slice(0, MAX_SUBJECT_LENGTH) });
 }

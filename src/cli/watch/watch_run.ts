@@ -14,6 +14,8 @@ import {
 export interface RunWatcher extends Disposable {
   /** Takes an input of the conversation. The bytes of a `terminal` input are valid only until it returns. */
   readonly observe: (sign: Input) => void;
+  /** Makes room for a text that is about to be printed on the terminal. */
+  readonly makeRoom: (stream: "stdout" | "stderr") => void;
 }
 
 export interface WatchOptions {
@@ -24,6 +26,8 @@ export interface WatchOptions {
   /** The fd of stderr, and the process that owns it; this program by default. */
   readonly stderr?: number;
   readonly pid?: number | "self";
+  /** Which run of a list it is, such as `line 2 of 5`. */
+  readonly place?: string | undefined;
 }
 
 /** The fd of this program's stderr. */
@@ -34,8 +38,8 @@ const LIVE_LINE_AFTER_MS = 500;
 /**
  * Starts the mirror of `--show`, or a live line for text and json output at a terminal; else returns undefined.
  *
- * There is no live line with `--trace`, with stream-json, or with an answer that is printed while it is written: they show
- * more than the line.
+ * There is no live line with `--trace` or stream-json: they show more than the line. It ends where an answer that is printed
+ * while it is written begins.
  *
  * @throws {CliError} when `--show` has no terminal of its own
  */
@@ -50,8 +54,9 @@ export async function watchRun(
     return await startMirror();
   }
   const wanted = isSmart && !request.quiet && !request.trace &&
-    request.outputFormat !== "stream-json" && !(request.streamText && isTerminal.stdout);
-  return wanted ? startLiveLine(options) : undefined;
+    request.outputFormat !== "stream-json";
+  const endsAtText = request.streamText && isTerminal.stdout;
+  return wanted ? startLiveLine({ ...options, endsAtText }) : undefined;
 }
 
 function checkMirror(
@@ -93,12 +98,17 @@ async function startMirror(): Promise<RunWatcher> {
   const mirror = stack.use(new ScreenMirror({ output, begin: () => silenceInput(STDERR) }));
   return {
     observe: (sign) => mirror.observe(sign),
+    makeRoom: () => {},
     [Symbol.dispose]: () => stack.dispose(),
   };
 }
 
 /** Starts a live line. Its code is loaded when it is drawn first. */
-function startLiveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions): RunWatcher {
+function startLiveLine(
+  { env, cwd, place, stderr = STDERR, pid = "self", endsAtText }: WatchOptions & {
+    readonly endsAtText: boolean;
+  },
+): RunWatcher {
   const stack = new DisposableStack();
   const early: Input[] = [];
   let startedAt = performance.now();
@@ -117,27 +127,33 @@ function startLiveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions
         columns: () => windowSize(stderr)?.cols ?? 80,
         isOurs: () => isInForeground(pid),
         color: !env["NO_COLOR"],
-        cwd,
+        ...{ cwd, place },
       }),
     );
     for (const sign of early.splice(0)) line.observe(sign);
     line.draw();
   };
+  const end = () => {
+    clearTimeout(timer);
+    stack.dispose();
+  };
   return {
     observe: (sign) => {
-      if (sign.type === "terminal" || sign.type === "screen") return;
+      if (sign.type === "terminal" || sign.type === "screen" || stack.disposed) return;
       if (line !== undefined) return line.observe(sign);
       early.push(sign);
-      if (sign.type !== "spawned") return;
+      // A warm child was spawned before the run.
+      if (timer !== undefined) return;
       startedAt = performance.now();
       // An error of the line must not end the run.
       timer = setTimeout(() => begin().catch(() => {}), LIVE_LINE_AFTER_MS);
       Deno.unrefTimer(timer);
     },
-    [Symbol.dispose]: () => {
-      clearTimeout(timer);
-      stack.dispose();
+    makeRoom: (stream) => {
+      if (endsAtText && stream === "stdout") end();
+      else line?.erase();
     },
+    [Symbol.dispose]: end,
   };
 }
 

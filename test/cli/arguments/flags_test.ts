@@ -7,7 +7,7 @@ const words = (text: string) => text.trim().split(/\s+/u);
 const CLASSES: Readonly<Record<FlagClass, string>> = {
   own: `--input-file --jsonl --one-session --api-cassette --on-miss --allow-upstream --shell-output
     --record --start-timeout --delivery-timeout --idle-timeout --drain-timeout --exit-timeout
-    --timeout --quiet --cold --warm --show --wait-for-limit --inherit-hooks --claude-binary --trace
+    --timeout --quiet --progress --cold --warm --show --wait-for-limit --inherit-hooks --claude-binary --trace
     --stream-text --exact-stream --deterministic --inject --shim-for --version --help`,
   output: `--print --output-format --input-format --permission-prompt-tool --await-initialize
     --replay-user-messages --include-partial-messages --verbose --max-turns --max-budget-usd

@@ -45,6 +45,7 @@ const DEFAULTS = {
   cold: false,
   warm: false,
   show: false,
+  progress: false,
   inject: "stdin",
   disallowedTools: [],
   dangerouslySkipPermissions: false,
@@ -273,6 +274,7 @@ testRequests("--shell-output takes its value after =", [
   [`--shell-output ${FRAMES}`, { shellOutput: "joined" }],
   [`--shell-output=split ${FRAMES} split`, { shellOutput: "split", promptArgument: "split" }],
   [`--shell-output split ${FRAMES}`, { shellOutput: "joined", promptArgument: "split" }],
+  ["--shell-output --progress", { shellOutput: "joined", progress: true }],
 ]);
 
 Deno.test("a caller who gets frames needs no format for --shell-output", async () => {
@@ -347,6 +349,7 @@ const WITH_PROMPT =
   "Error: --rewind-files is a standalone operation and cannot be used with a prompt";
 const NEEDS_FORK = "Error: --session-id with --continue or --resume also needs --fork-session.";
 const NEEDS_FRAMES = "needs --output-format=stream-json";
+const NEEDS_SIGHT = "needs --progress or --output-format=stream-json";
 
 testErrors("flags that contradict each other are refused", [
   [`--session-id ${ID} -r ${ID}`, NEEDS_FORK],
@@ -370,9 +373,11 @@ testErrors("flags that contradict each other are refused", [
   ["--output-format stream-json", "--output-format=stream-json needs --verbose"],
   ["--warm --cold", "--warm does not go with --cold"],
   ["--warm --jsonl", "--warm does not go with --jsonl"],
-  ["--shell-output", `--shell-output ${NEEDS_FRAMES}`],
-  ["--shell-output --output-format=json --verbose", `--shell-output ${NEEDS_FRAMES}`],
-  ["--shell-output --jsonl", `--shell-output ${NEEDS_FRAMES}`],
+  ["--shell-output", `--shell-output ${NEEDS_SIGHT}`],
+  ["--shell-output --output-format=json --verbose", `--shell-output ${NEEDS_SIGHT}`],
+  ["--shell-output --jsonl", `--shell-output ${NEEDS_SIGHT}`],
+  ["--progress --jsonl", "--progress goes with text, not json"],
+  [`--progress ${FRAMES}`, "--progress goes with text, not stream-json"],
   ["--input-format=stream-json", `--input-format=stream-json ${NEEDS_FRAMES}`],
   [
     `${STREAMS} --jsonl --output-format=json`,

@@ -171,6 +171,7 @@ function liveLine() {
 
 Deno.test("a live line is redrawn on change and erased", () => {
   const { line, world, take } = liveLine();
+  line.erase();
   line.draw();
   world.elapsedMs = 900;
   line.draw();
@@ -178,6 +179,9 @@ Deno.test("a live line is redrawn on change and erased", () => {
   line.observe({ at: 0, type: "status", status: "busy" });
   line.draw();
   assertEquals(take(), ["\rworking · 0 s\x1b[K\r"]);
+  line.erase();
+  line.draw();
+  assertEquals(take(), ["\r\x1b[K", "\rworking · 0 s\x1b[K\r"]);
   line[Symbol.dispose]();
   assertEquals(take(), ["\r\x1b[K"]);
 });
@@ -240,6 +244,10 @@ Deno.test("a live line shows phase, tool, time and tokens", () => {
     "working · Bash npm test · 12 s · 1.2k tokens",
   );
   assertEquals(renderLiveLine(working(), STYLE), "working · Bash · 12 s");
+  assertEquals(
+    renderLiveLine(working("npm test"), { ...STYLE, place: "line 2 of 5" }),
+    "line 2 of 5 · working · Bash npm test · 12 s",
+  );
 });
 
 Deno.test("a live line counts tasks, attempts and further tools", () => {

@@ -27,7 +27,6 @@ for (
     ["with --quiet", { quiet: true }, {}],
     ["with --trace", { trace: true }, {}],
     ["with stream-json", { outputFormat: "stream-json" }, {}],
-    ["where the answer appears", { streamText: true }, {}],
     ["without a terminal", {}, { isTerminal: { stdout: true, stderr: false } }],
     ["on a dumb terminal", {}, { env: { TERM: "dumb" } }],
     ["on a terminal that nobody names", {}, { env: {} }],

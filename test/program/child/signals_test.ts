@@ -140,7 +140,7 @@ Deno.test("the child's terminal follows the size of the user's", async () => {
     }],
   });
   const { home, binary } = claude;
-  const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "hello"];
+  const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "--quiet", "hello"];
   const run = await runInTerminal(command, {
     size: { rows: 33, cols: 101 },
     cwd: home.project,

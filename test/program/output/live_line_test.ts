@@ -35,7 +35,17 @@ async function rowsOf(bytes: Uint8Array): Promise<readonly string[]> {
   return (await renderScreen([bytes], SIZE)).lines.filter((line) => line !== "");
 }
 
-Deno.test("the live line shows the tool, then the answer remains", async () => {
+/** The line that ends a run at a terminal. */
+const CLOSING =
+  /^claude-print: [\d.]+ s, \$0\.\d{4}, \d turns?; continue with --resume [\da-f-]{36}$/u;
+
+/** Asserts that the rows are these, and the closing line, which is longer than a row. */
+function assertClosed(rows: readonly string[], expected: readonly string[]): void {
+  assertEquals(rows.slice(0, expected.length), expected);
+  assertMatch(rows.slice(expected.length).join(""), CLOSING);
+}
+
+Deno.test("the live line shows the tool, then answer and closing line remain", async () => {
   await using claude = await StandIn.set({ turns: TURNS });
   await using run = startInTerminal(claude, ["hello"]);
   const meanwhile = await run.readUntil("Bash until");
@@ -48,7 +58,7 @@ Deno.test("the live line shows the tool, then the answer remains", async () => {
   await letGo(claude);
   const { status, bytes } = await run.end();
   assertEquals(status, { kind: "exited", code: 0 });
-  assertEquals(await rowsOf(bytes), ["Done."]);
+  assertClosed(await rowsOf(bytes), ["Done."]);
   assertEquals(await leftovers(claude.home), []);
 });
 
@@ -60,7 +70,7 @@ Deno.test("Ctrl-C erases the live line or the screen", async () => {
     run.press("\x03");
     const { status, bytes } = await run.end();
     assertEquals(status, { kind: "exited", code: 130 });
-    assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+    assertClosed(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
     assertEquals(await touched(bytes), await touched(encode("")));
   }
 });
@@ -74,7 +84,7 @@ Deno.test("--show mirrors the screen and restores the terminal", async () => {
   await letGo(claude);
   const { status, bytes, text } = await run.end();
   assertEquals(status, { kind: "exited", code: 0 });
-  assertEquals(await rowsOf(bytes), ["Done."]);
+  assertClosed(await rowsOf(bytes), ["Done."]);
   assert(!text.includes("typed"), text);
   assertEquals(await touched(bytes), await touched(encode("")));
   assertEquals(await claude.keys(), []);
@@ -82,6 +92,47 @@ Deno.test("--show mirrors the screen and restores the terminal", async () => {
     { rows: SIZE.rows, columns: SIZE.cols },
   ]);
   assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("with --stream-text the live line waits for the first text", async () => {
+  const [[call] = []] = TURNS;
+  await using claude = await StandIn.set({ turns: [[call ?? {}, { text: "One\ntwo\nthree" }]] });
+  await using run = startInTerminal(claude, ["--stream-text", "hello"]);
+  await run.readUntil("Bash until");
+  await letGo(claude);
+  assertClosed(await rowsOf((await run.end()).bytes), ["One", "two", "three"]);
+});
+
+Deno.test("--progress prints a line for each call", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await letGo(claude);
+  await using run = startInTerminal(claude, ["--progress", "hello"]);
+  const [call, ...rows] = await rowsOf((await run.end()).bytes);
+  assertMatch(call ?? "", /^\[\d+ s\] Bash until /u);
+  assertClosed(rows, ["Done."]);
+});
+
+Deno.test("a terminal is told of denied calls, a script is not", async () => {
+  const tools = [{ name: "Write", input: { file_path: "a.txt" }, asks: true }];
+  await using claude = await StandIn.set({ turns: [[{ tools }, { text: "Denied." }]] });
+  await using run = startInTerminal(claude, ["hello"]);
+  assertClosed(await rowsOf((await run.end()).bytes), [
+    "Denied.",
+    "claude-print: 1 tool call was denied",
+    "  Write a.txt",
+    "  To allow them: --allowedTools=Write (deny rules and hooks still count)",
+  ]);
+  assertEquals((await claude.print(["hello"])).stderr, "");
+});
+
+Deno.test("a note begins on a new line of the terminal", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await letGo(claude);
+  await using run = startInTerminal(claude, ["--quiet", "--max-turns", "1", "hello"]);
+  assertEquals((await rowsOf((await run.end()).bytes)).slice(0, 2), [
+    "Error: Reached max turns (1)",
+    "claude-print: The turn was stopped at its limit: 1 request to the model",
+  ]);
 });
 
 Deno.test("--show without a terminal is refused", async () => {

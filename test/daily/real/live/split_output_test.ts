@@ -296,3 +296,17 @@ forNewestVersion("--shell-output prints what commands write", async (real) => {
     assertEquals([told.at(0), told.at(-1)], ["tool_use", "tool_result"]);
   }
 });
+
+forNewestVersion("--progress prints calls and what shells write on stderr", async (real) => {
+  const command = "echo one; sleep 0.5; echo two";
+  const args = ["--progress", "--shell-output", "--allowedTools", "Bash", "--"];
+  const { stdout, stderr } = await real.printInProcess([
+    ...args,
+    `Hi [[bash ${command}]] [[say done]]`,
+  ]);
+  assertEquals(stdout, "done\n");
+  assertEquals(
+    stderr.replace(/^\[\d+ s\] /u, ""),
+    `Bash ${command}\n  | one\n  | two\n`,
+  );
+});
