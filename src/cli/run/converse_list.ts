@@ -10,8 +10,10 @@ import {
   formatLineReport,
   type LineReport,
   readListLines,
+  watchList,
   worstExitCode,
 } from "./run_list.ts";
+import type { RunWatcher } from "../watch/watch_run.ts";
 import { ProgramCaller } from "../../driver/inputs/callers.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { createPendingResults, holdConversation } from "../../library/hold_conversation.ts";
@@ -52,6 +54,7 @@ export async function converseList(
   using teardown = new Teardown({ warn: conversation.warn, onCrash });
   await conversation.start(teardown, crashed);
   const exitCodes = new Set([0]);
+  using watcher = await watchList(request, outlets);
   const lines = readListLines(request);
   try {
     for (let number = 1;; number++) {
@@ -63,8 +66,12 @@ export async function converseList(
       }
       if (line.done) break;
       if (line.value.trim() === "") continue;
-      const report = await conversation.answer(line.value, number);
+      const report = await conversation.answer(line.value, {
+        number,
+        place: watcher?.placeOf(number),
+      });
       outlets.print(formatLineReport(report, number));
+      watcher?.add(report, number);
       const { exitCode } = report;
       const code = await conversation.awaitReader(exitCode > EXIT.signal ? exitCode : 0);
       if (outlets.stdout?.end === "unread") {
@@ -94,6 +101,8 @@ class ListConversation {
   #ended = new Promise<End>(() => {});
   /** Set once no more prompts are sent. */
   #end: End | undefined;
+  /** Shows the progress of the current turn. */
+  #watcher: RunWatcher | undefined;
   /** Precedes each line about the current turn on stderr. */
   #label = "";
   /** The output of the current turn. */
@@ -127,6 +136,7 @@ class ListConversation {
       signals: this.#signals,
       outlets: outlets.all,
       emit: (frame) => this.#writer.frame(frame),
+      onInput: (input) => this.#watcher?.observe(input),
       onReport: (report) => {
         if (report.warning !== undefined && !quiet) this.warn(report.warning);
         const { loadRedactor } = tracer;
@@ -165,9 +175,14 @@ class ListConversation {
   }
 
   /** Sends the prompt of a line, and returns the report of its turn. */
-  async answer(line: string, number: number): Promise<LineReport> {
+  async answer(
+    line: string,
+    { number, place }: { readonly number: number; readonly place: string | undefined },
+  ): Promise<LineReport> {
     this.#label = `line ${number}: `;
     this.#output = "";
+    using watcher = place === undefined ? undefined : await this.#watch(place);
+    this.#watcher = watcher;
     let input: unknown = line;
     try {
       let prompt: string;
@@ -212,6 +227,17 @@ class ListConversation {
     const end = await this.#ended;
     await Promise.all(this.#reported);
     return end.kind === "over" && end.exitCode > EXIT.signal ? end.exitCode : exitCode;
+  }
+
+  /** Shows the live line of a turn. */
+  async #watch(place: string): Promise<RunWatcher | undefined> {
+    const { watchRun } = await import("../watch/watch_run.ts");
+    const watcher = await watchRun({ ...this.#request, show: false }, {
+      ...{ env: callerEnvironment(), cwd: currentFolder(), place },
+      isTerminal: { stdout: Deno.stdout.isTerminal(), stderr: Deno.stderr.isTerminal() },
+    });
+    if (watcher !== undefined) this.#outlets.onText = watcher.makeRoom;
+    return watcher;
   }
 
   #promptOf(input: unknown): string {

@@ -12,6 +12,7 @@ import { StopSignals } from "../../driver/stop_signals.ts";
 import { awaitDelivery, type Outlets } from "../report/outlets.ts";
 import { ownInvocation } from "./invocation.ts";
 import { runPrompt } from "./run_prompt.ts";
+import { definedFields } from "../../defined_fields.ts";
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 
@@ -32,13 +33,20 @@ export async function runList(
 ): Promise<number> {
   const { outlets } = options;
   const exitCodes = new Set([0]);
+  using watcher = await watchList(request, outlets);
   let number = 0;
   for await (const line of readListLines(request)) {
     number++;
     if (line.trim() === "") continue;
     using signals = new StopSignals();
-    const report = await runLine(line, { ...options, request, number, signals });
+    const place = watcher?.placeOf(number);
+    const report = await runLine(line, {
+      ...options,
+      ...{ request, number, signals },
+      ...definedFields({ place }),
+    });
     outlets.print(formatLineReport(report, number));
+    watcher?.add(report, number);
     const { exitCode } = report;
     const until = performance.now() + request.timeoutMs;
     const wasStopped = exitCode > EXIT.signal;
@@ -52,11 +60,12 @@ export async function runList(
 
 async function runLine(
   line: string,
-  { request, argv, outlets, number, signals }: {
+  { request, argv, outlets, number, place, signals }: {
     readonly request: RunRequest;
     readonly argv: readonly string[];
     readonly outlets: Outlets;
     readonly number: number;
+    readonly place?: string;
     readonly signals: StopSignals;
   },
 ): Promise<LineReport> {
@@ -83,6 +92,7 @@ async function runLine(
     },
     invocation: { ...ownInvocation({ outlets, signals }), startedAt },
     label: `line ${number}: `,
+    ...definedFields({ place }),
   });
   return createLineReport({ input, output, exitCode });
 }
@@ -152,6 +162,34 @@ async function openList(path: string): Promise<ReadableStream<Uint8Array<ArrayBu
   } catch (error) {
     throw inputFileError(path, error);
   }
+}
+
+/** Follows a list for a person at the terminal of stderr. It prints a summary when it is disposed. */
+export interface ListWatcher extends Disposable {
+  /** Returns which line of the list is running: `line 2 of 5`. */
+  readonly placeOf: (number: number) => string;
+  /** Takes the report of a line that has ended. */
+  readonly add: (report: LineReport, number: number) => void;
+}
+
+/** Starts to follow a list; returns undefined without a terminal, or with `--quiet`. */
+export async function watchList(
+  request: RunRequest,
+  outlets: Outlets,
+): Promise<ListWatcher | undefined> {
+  if (request.quiet || !Deno.stderr.isTerminal()) return undefined;
+  const { addLine, countLines, listSummary, NO_LINES } = await import("./list_summary.ts");
+  const { oneSession } = request;
+  const total = await countLines(request);
+  let state = NO_LINES;
+  return {
+    placeOf: (number) => total === undefined ? `line ${number}` : `line ${number} of ${total}`,
+    add: (report, number) => state = addLine(state, report, { number, oneSession }),
+    [Symbol.dispose]: () => {
+      const summary = listSummary(state, performance.now());
+      if (summary !== "") outlets.notify(summary);
+    },
+  };
 }
 
 /** What is printed about a line of a list. */

@@ -135,6 +135,21 @@ Deno.test("a note begins on a new line of the terminal", async () => {
   ]);
 });
 
+Deno.test("a list at a terminal shows its line and a summary", async () => {
+  for (const flags of [[], ["--one-session"]]) {
+    await using claude = await StandIn.set({ turns: TURNS });
+    await Deno.writeTextFile(`${claude.home.project}/list`, '"hello"\n\nno json\n');
+    await using run = startInTerminal(claude, ["--jsonl", ...flags, "--input-file", "list"]);
+    await run.readUntil("line 1 of 3 · working · Bash until");
+    await letGo(claude);
+    const text = (await rowsOf((await run.end()).bytes)).join("\n");
+    assertMatch(
+      text,
+      /claude-print: 2 lines, [\d.]+ s, \$0\.\d{4}; failed \(exit code\): line 3 \(2\)$/u,
+    );
+  }
+});
+
 Deno.test("--show without a terminal is refused", async () => {
   await using claude = await StandIn.set();
   const { code, stderr } = await claude.print(["--show", "hello"]);
