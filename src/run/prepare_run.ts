@@ -110,10 +110,17 @@ async function prepareWith(order: RunOrder, facts: RunFacts): Promise<PreparedRu
   if (planned.rendezvous !== undefined) await requireShortPath(planned.rendezvous.path);
   // Checked only now: another run may have moved the session's transcript to the user's config dir a moment ago.
   if (contents.isNewSession) refuseKnownSession(session.id, userConfig.dir);
-  const earlier = await earlierLines(sandbox, order);
+  const earlier = await readEarlierEntries(sandbox, order);
+  const problem = planned.conversation.session.caller?.initialized?.error;
+  const judge = await judgeOf(order, {
+    ...facts,
+    earlier,
+    found,
+    // As in `claude -p`, a conversation goes on without an invalid schema.
+    refusal: problem === facts.outputProblem ? undefined : problem,
+  });
   // From here on the caller has to remove the folder.
   undo.move();
-  const problem = planned.conversation.session.caller?.initialized?.error;
   return {
     ...planned,
     options: order,
@@ -123,13 +130,7 @@ async function prepareWith(order: RunOrder, facts: RunFacts): Promise<PreparedRu
     userConfig,
     projectRoot,
     gated,
-    judge: await judgeOf(order, {
-      ...facts,
-      earlier,
-      found,
-      // As in `claude -p`, a conversation goes on without an invalid schema.
-      refusal: problem === facts.outputProblem ? undefined : problem,
-    }),
+    judge,
     swept,
     earlier,
     ...definedFields({ relay, output: facts.output }),
@@ -206,42 +207,28 @@ async function judgeOf(
 ): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { createMessageJudge } = await import("./facts/judge_message.ts");
-  const { lineId } = await import("../claude/transcript/entry_order.ts");
-  const { parseEntry } = await import("../claude/transcript/entry.ts");
-  // A session that is resumed in part keeps the ids of all its lines, a fork does not.
-  const { transcript } = order.forkSession ? {} : facts.found;
-  const all = transcript?.text.split("\n").flatMap((line) => parseEntry(line) ?? []) ?? [];
   return createMessageJudge(order, {
     ...facts,
     settings: valuesOf(facts.settings),
     mcpServers: facts.mcpServers.length,
     watchesPrompts: hasOtherHooks(order, { facts, event: "UserPromptSubmit" }),
-    before: [...facts.earlier, ...all].flatMap((entry) => lineId(entry) ?? []),
+    // A session that is resumed in part keeps the ids of all its lines, a fork does not.
+    transcript: order.forkSession ? undefined : facts.found.transcript?.text,
   });
 }
 
 /** The lines of the session that was copied into a sandbox, without those of subagents. */
-async function earlierLines(
+async function readEarlierEntries(
   { configDir, resumed }: Pick<Sandbox, "configDir" | "resumed">,
   { record }: Pick<RunOrder, "record">,
 ): Promise<readonly Entry[]> {
   if (resumed.size === 0) return [];
-  const { parseEntry } = await import("../claude/transcript/entry.ts");
-  const { readLines } = await import("../sandbox/transcripts/read_transcript.ts");
-  const { trimEarlierEntry } = await import("../claude/transcript/kept_entry.ts");
-  const entries: Entry[] = [];
-  for (const path of resumed.keys()) {
-    if (!/^[^/]+\/[^/]+\.jsonl$/u.test(path)) continue;
-    for (const line of readLines(`${configDir}/projects/${path}`)) {
-      const entry = parseEntry(line);
-      // A recording keeps complete lines, so that it can be replayed.
-      const recalled = entry === undefined || record !== undefined
-        ? entry
-        : trimEarlierEntry(entry);
-      if (recalled !== undefined) entries.push(recalled);
-    }
-  }
-  return entries;
+  const { readEntries } = await import("./facts/resumed_session.ts");
+  const own = [...resumed.keys()].filter((path) => /^[^/]+\/[^/]+\.jsonl$/u.test(path));
+  // A recording keeps complete lines, so that it can be replayed.
+  return own.flatMap((path) =>
+    readEntries(`${configDir}/projects/${path}`, { trims: record === undefined })
+  );
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { CallerLine } from "../../claude/wire/caller_line.ts";
+import { type Entry, parseEntry } from "../../claude/transcript/entry.ts";
+import { lineId } from "../../claude/transcript/entry_order.ts";
 import { CliError } from "../../cli_error.ts";
 import {
   contextIn,
@@ -32,8 +34,10 @@ interface JudgeFacts {
   readonly watchesPrompts: boolean;
   /** Why the `initialize` request is refused. Messages are refused too, because the caller may rely on its hooks. */
   readonly refusal?: string | undefined;
-  /** Ids of the lines that the session had before. */
-  readonly before?: Iterable<string>;
+  /** The entries of the resumed session. */
+  readonly earlier?: readonly Entry[];
+  /** The transcript of the session if it is resumed in part. */
+  readonly transcript?: string | undefined;
 }
 
 /** The answer of `claude -p` 2.1.330 to a text of white space. White space in blocks goes to the model. */
@@ -47,7 +51,7 @@ const MENTION = /(?<![\w.])@/u;
 
 /** Creates a judge for the messages of a conversation. It accepts each id once. */
 export function createMessageJudge(order: RunOrder, facts: JudgeFacts): MessageJudge {
-  const repetitionOf = watchRepetitions(order, facts.before);
+  const repetitionOf = watchRepetitions(order, facts);
   return (line) => {
     const repetition = repetitionOf(line.uuid);
     // A caller that waits for a result gets none for a message that is not carried out.
@@ -81,10 +85,11 @@ interface Draft {
 /** Remembers the ids of messages. An id of an earlier message marks a repetition. */
 function watchRepetitions(
   order: RunOrder,
-  earlier: JudgeFacts["before"],
+  { earlier = [], transcript = "" }: JudgeFacts,
 ): (uuid: string | undefined) => Pick<Message, "repeated" | "namesake"> {
   const seen = new Set<string>();
-  const before = new Set(earlier);
+  const all = transcript.split("\n").flatMap((line) => parseEntry(line) ?? []);
+  const before = new Set([...earlier, ...all].map(lineId));
   return (uuid) => {
     if (uuid === undefined || uuid === "") return {};
     const wasSeen = seen.has(uuid);

@@ -1,6 +1,8 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { cutTranscript } from "../../claude/transcript/cut_transcript.ts";
+import { type Entry, parseEntry } from "../../claude/transcript/entry.ts";
+import { trimEarlierEntry } from "../../claude/transcript/kept_entry.ts";
 import { isSessionId, projectSlug } from "../../claude/transcript/session_files.ts";
 import {
   isSameTitle,
@@ -63,6 +65,24 @@ export function findSessions(
     ? undefined
     : findTranscript(id, places);
   return { named, ...definedFields({ transcript }) };
+}
+
+/**
+ * Reads the entries of a session's transcript.
+ *
+ * @param options.trims whether only the parts are read that this run needs
+ */
+export function readEntries(
+  path: string,
+  { trims }: { readonly trims: boolean },
+): readonly Entry[] {
+  const entries: Entry[] = [];
+  for (const line of readLines(path)) {
+    const entry = parseEntry(line);
+    const kept = entry !== undefined && trims ? trimEarlierEntry(entry) : entry;
+    if (kept !== undefined) entries.push(kept);
+  }
+  return entries;
 }
 
 /** The session that was written to last and has a message. Background sessions that still work are skipped. */

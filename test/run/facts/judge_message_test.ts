@@ -17,6 +17,9 @@ const FACTS = {
   watchesPrompts: false,
 };
 
+/** A line of the session with the id "a". */
+const LINE_A = '{"type":"system","uuid":"a"}';
+
 const judgeOf = (facts: Partial<Parameters<typeof createMessageJudge>[1]> = {}, order = {}) =>
   createMessageJudge({ ...PLAIN_ORDER, ...order }, { ...FACTS, ...facts });
 
@@ -176,11 +179,11 @@ Deno.test("an id is accepted once", () => {
   const rows = [
     [{}, {}, [undefined, undefined, true, ...rest], undefined],
     // The session has an "a".
-    [{ before: ["a"] }, {}, ["before", undefined, "before", ...rest], undefined],
+    [{ transcript: LINE_A }, {}, ["before", undefined, "before", ...rest], undefined],
     // An earlier child of this conversation wrote it.
-    [{ before: ["a"] }, { before }, [true, undefined, true, ...rest], undefined],
+    [{ transcript: LINE_A }, { before }, [true, undefined, true, ...rest], undefined],
     // A fork keeps the line of its session under another id.
-    [{ before: ["a"] }, { forkSession: true }, [undefined, undefined, true, ...rest], true],
+    [{ transcript: LINE_A }, { forkSession: true }, [undefined, undefined, true, ...rest], true],
   ] as const;
   for (const [facts, order, repeated, namesake] of rows) {
     const judge = judgeOf(facts, order);
@@ -189,7 +192,7 @@ Deno.test("an id is accepted once", () => {
     assertEquals(judged[0]?.namesake, namesake);
   }
   // A caller that waits for a result gets one.
-  const awaited = judgeOf({ before: ["a"] })(messageLine("x", { uuid: "a", ticket: "t" }));
+  const awaited = judgeOf({ transcript: LINE_A })(messageLine("x", { uuid: "a", ticket: "t" }));
   assert(awaited.way === undefined && awaited.settled.kind === "refused");
   assertEquals(awaited.repeated, undefined);
 });
