@@ -247,7 +247,7 @@ class SessionLoop {
     await this.#readRest();
     if (await waitForSharedSignal(exit)) this.#giveSignals(signals.take());
     const exitedAt = this.#clock();
-    const endedByItself = this.#conversation.state.endingAt === undefined;
+    const endedByItself = this.#conversation.state.session.kills === 0;
     const remains = await readRemains(this.#options, this.#conversation.state.frames.version);
     this.#advance({ at: exitedAt, type: "exit", exit, remains });
     // A child that ended by itself had no time to end its tools.

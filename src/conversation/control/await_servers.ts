@@ -43,11 +43,11 @@ export function onServers(
   { begun, done, settled = {} }: {
     readonly begun: number;
     readonly done: number;
-    readonly settled?: SessionState["settledServers"];
+    readonly settled?: SessionState["facts"]["servers"];
   },
 ): void {
-  const { waitingStartHook, options: { mcpServers = 0 } } = step.state;
-  step.update({ settledServers: settled });
+  const { waitingStartHook, facts, options: { mcpServers = 0 } } = step.state;
+  step.update({ facts: { ...facts, servers: settled } });
   if (waitingStartHook === undefined) return;
   step.update({ waitingStartHook: { ...waitingStartHook, connecting: begun > done } });
   const isDone = begun >= mcpServers && done >= begun;
@@ -114,10 +114,10 @@ function ping(step: ControlStep): void {
 
 /** A connected server that is bridged to this program, other than the prompt tool's: that one is a program of its own. */
 function serverToPing(
-  { options: { bridged = [], caller }, settledServers }: SessionState,
+  { options: { bridged = [], caller }, facts: { servers } }: SessionState,
 ): string | undefined {
   return bridged.find((name) =>
-    settledServers[name] === "connected" && name !== caller?.promptTool?.server
+    servers[name] === "connected" && name !== caller?.promptTool?.server
   );
 }
 
@@ -126,8 +126,8 @@ function serverToPing(
  * takes: one of the latter may never begin to, where a policy forbids it.
  */
 function isAwaiting(
-  { options: { bridged = [], awaited = [] }, settledServers, waitingStartHook }: SessionState,
+  { options: { bridged = [], awaited = [] }, facts: { servers }, waitingStartHook }: SessionState,
 ): boolean {
   const names = waitingStartHook?.connecting === true ? [...bridged, ...awaited] : bridged;
-  return names.some((name) => !Object.hasOwn(settledServers, name));
+  return names.some((name) => !Object.hasOwn(servers, name));
 }

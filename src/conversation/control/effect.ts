@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../json_object.ts";
 import type { StopSignal } from "../../claude/wire/stop_signal.ts";
-import type { CallerQuestion, ControlRequest, ControlResponse } from "../../claude/wire/control.ts";
+import type { ControlRequest, ControlResponse } from "../../claude/wire/control.ts";
+import type { Frame } from "../../claude/wire/frame.ts";
 import type { DeadlineName, Exit, HookPayload } from "./input.ts";
 import type { Message, SettledMessage } from "./message.ts";
 import type { Screen } from "../terminal/screen.ts";
@@ -119,26 +120,6 @@ export type Ending =
   /** The prompt was taken as another text than it is or, without `taken`, its paste was never seen, or an image in it. */
   | { readonly kind: "undelivered"; readonly taken?: string; readonly image?: true };
 
-/**
- * The decision about a call that needs a permission.
- *
- * - `failed`: the caller could not be asked, or its answer is invalid
- * - `withdrawn`: the turn was stopped first
- * - `forbidden`: a hook of the caller forbade the call
- * - `late`: a hook of the caller did not answer in time, or the prompt tool has failed
- * - `gone`: the caller has gone, and its hook could have forbidden the call
- * - `unasked`: a hook of the caller wanted the user to be asked, which is impossible
- */
-export type CallDecision =
-  | "accepted"
-  | "rejected"
-  | "failed"
-  | "withdrawn"
-  | "forbidden"
-  | "late"
-  | "gone"
-  | "unasked";
-
 /** Something that the driver or the output is to do. */
 export type Effect =
   /** Type to the child's terminal, completely and in order. */
@@ -194,14 +175,10 @@ export type Effect =
     readonly request: ControlRequest;
     readonly changes?: ChildChanges;
   }
-  /** Ask the caller, who answers with an `answer` input. */
-  | { readonly type: "ask"; readonly id: string; readonly question: CallerQuestion }
+  /** Print a frame: a question to the caller, who answers with an `answer` input, or that its answer is not needed. */
+  | { readonly type: "frame"; readonly frame: Frame }
   /** Send a message to the child in the name of an MCP server. */
   | { readonly type: "mcp-message"; readonly server: string; readonly message: JsonObject }
-  /** Withdraw a question to the caller. */
-  | { readonly type: "withdraw"; readonly id: string }
-  /** Report the decision about a call. */
-  | { readonly type: "decided"; readonly toolUseId: string; readonly decision: CallDecision }
   /** The caller has cancelled a message that the child was not given. */
   | { readonly type: "cancelled"; readonly message: Message }
   /** A task in the background has been stopped because the caller wanted that. */
@@ -229,8 +206,6 @@ export type Effect =
   | { readonly type: "log"; readonly line: string }
   /** Print a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
-  /** Only the child's exit is outstanding: its answer is written. */
-  | { readonly type: "whole"; readonly ending: Ending }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */
   | { readonly type: "end"; readonly ending: Ending; readonly exit?: Exit };
 

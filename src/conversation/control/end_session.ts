@@ -86,7 +86,7 @@ export function killChild(step: ControlStep, signal: "SIGTERM" | "SIGKILL"): voi
   step.emit({ type: "kill", signal, tree });
   if (signal === "SIGKILL") {
     // A negative rest: no reminder follows.
-    step.update({ kills: kills + 1, exitLeftMs: -UNWRITTEN_MS });
+    step.update({ kills: kills + 1, exitLeftMs: -UNWRITTEN_MS, isForced: true });
     step.emit(deadline("exit", KILLED_MS));
     return;
   }
@@ -166,7 +166,7 @@ function emitOutputComplete(step: ControlStep): void {
   const { phase, ending } = step.state;
   if (phase !== "ending" || !AT_REST.includes(ending.kind) || !isLast(step.state)) return;
   if (ending.kind === "answered" && ending.unfinished !== undefined) return;
-  step.emit({ type: "whole", ending });
+  step.update({ isOutputComplete: true });
 }
 
 /** Whether the child has to live on: on a busy machine 2.1.197 wrote the prompt after the answer. */
@@ -195,7 +195,7 @@ export function finishSession(step: ControlStep): void {
   const { ending, exit } = step.state;
   if (ending === undefined) return;
   changePhase(step, { phase: "ended", ending });
-  step.emit({ type: "end", ending, ...(exit === undefined ? {} : { exit }) });
+  step.emit({ type: "end", ending, ...(exit === undefined ? {} : { exit: exit.exit }) });
 }
 
 /**

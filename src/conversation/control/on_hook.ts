@@ -1,5 +1,5 @@
 import { isFirstStop } from "./background_turns.ts";
-import { answerHook, decisionEffects, veto } from "../protocol/answers.ts";
+import { answerHook, recordDecision, veto } from "../protocol/answers.ts";
 import { askOncePrinted, onElicitation } from "../protocol/questions/ask_caller.ts";
 import { findPermissionCall } from "../protocol/questions/printed_calls.ts";
 import { unchosenSkill } from "../protocol/caller_options.ts";
@@ -194,7 +194,7 @@ function onPermissionRequest(step: ControlStep, call: AskingHook): void {
   const { id: callId, hookAsks } = findPermissionCall(step.state as SessionState, payload) ?? {};
   const asked = unattended ? undefined : hookAsks;
   step.emit(answerHook(hookId, denial(asked ?? denialWordsOf(step.state, payload))));
-  if (asked !== undefined) step.emit(...decisionEffects(callId, "unasked"));
+  if (asked !== undefined) recordDecision(step, callId, "unasked");
   step.emit(...effects);
 }
 

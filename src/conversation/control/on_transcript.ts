@@ -235,6 +235,8 @@ function recordId(
     ? line.uuid
     : undefined;
   if (typeof named === "string" && given !== "" && given !== named) {
+    const { facts } = step.state;
+    step.update({ facts: { ...facts, givenIds: facts.givenIds.with(named, given) } });
     step.emit({ type: "named", line: named, given });
   }
 }

@@ -132,7 +132,7 @@ function receive(step: ControlStep, input: Input): void {
     case "deadline":
       return onDeadline(step, input);
     case "exit":
-      return onExit(step, input.exit);
+      return onExit(step, input);
     case "subagent":
       return onSubagentLine(step, input.line);
     case "read":
@@ -233,8 +233,8 @@ function onSuspended(step: ControlStep, ms: number): void {
 }
 
 /** Receives the child's exit. */
-function onExit(step: ControlStep, exit: Exit): void {
-  const ending = step.state.ending ?? endingAtExit(step.state, exit);
+function onExit(step: ControlStep, exit: InputOf<"exit">): void {
+  const ending = step.state.ending ?? endingAtExit(step.state, exit.exit);
   changePhase(step, { phase: "reading", ending });
   step.update({ exit });
   answerStops(step);

@@ -4,12 +4,13 @@ import type { SessionOptions } from "./session_options.ts";
 import type { ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Message, Prompt, PromptPart } from "./message.ts";
 import type { EchoState } from "../terminal/paste.ts";
-import type { Exit, HelperReply } from "./input.ts";
+import type { HelperReply, Input } from "./input.ts";
 import { type GrowingMap, growingMap } from "../../growing_map.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { SCANNER_START, type ScannerState } from "../terminal/terminal_scanner.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
+import { noFacts, type SharedFacts } from "../model/shared_facts.ts";
 
 /** Everything a session remembers between two inputs: its phase, and what it knows in every phase. */
 export type SessionState = CommonState & Phase;
@@ -27,6 +28,7 @@ interface CommonState
     SpendingState,
     EndState {
   readonly options: SessionOptions;
+  readonly facts: SharedFacts;
 }
 
 /** The session before its first input. */
@@ -34,6 +36,7 @@ export function startSession(options: SessionOptions): SessionState {
   const { version, size, requestsMade = 0 } = options;
   return {
     options,
+    facts: noFacts(),
     phase: "starting",
     ...noMessages(),
     ...NO_REQUESTS,
@@ -104,7 +107,11 @@ interface EndState {
   readonly exitLeftMs: number;
   /** The pending SessionEnd hook, which keeps the child until its transcript holds the last turn. */
   readonly endHook?: string | undefined;
-  readonly exit?: Exit;
+  /** Whether only the child's exit is outstanding: its answer is written. */
+  readonly isOutputComplete?: true;
+  /** Whether it was killed because it did not end. */
+  readonly isForced?: true;
+  readonly exit?: Extract<Input, { readonly type: "exit" }>;
 }
 
 const NO_END: EndState = { kills: 0, exitLeftMs: 0 };
@@ -132,14 +139,12 @@ interface StartState {
     readonly connecting?: boolean;
   } | undefined;
   /** The results of connecting to MCP servers, by their names. */
-  readonly settledServers: Readonly<Record<string, "connected" | "failed">>;
 }
 
 const JUST_STARTED: StartState = {
   isReady: false,
   isReachable: false,
   hasSessionStarted: false,
-  settledServers: {},
 };
 
 /** The caller's messages, until the transcript holds them. */

@@ -3,15 +3,9 @@ import type { Effect as SessionEffect } from "../control/effect.ts";
 import type { Input } from "../control/input.ts";
 import { Step } from "../step.ts";
 import { receiveSessionInput } from "../control/session_machine.ts";
-import { startSession } from "../control/session_state.ts";
+import { type SessionState, startSession } from "../control/session_state.ts";
 import { isRepeated, NO_ORIGIN, trackOrigin } from "../../claude/transcript/entry_order.ts";
-import {
-  conclude,
-  emitOutputComplete,
-  isComplete,
-  receiveTurnEnd,
-  recordEnding,
-} from "./end_conversation.ts";
+import { conclude, emitOutputComplete, isComplete, receiveTurnEnd } from "./end_conversation.ts";
 import {
   asEffect,
   changeOutput,
@@ -28,6 +22,7 @@ import { hasPendingLines, type OutputStep, startOutput } from "./output_state.ts
 import { withUsage } from "./turns/conversation_cost.ts";
 import { isInitializing } from "../protocol/requests/initialize.ts";
 import { addActivity } from "./activity.ts";
+import { recordPermissions } from "./live/long_calls.ts";
 import {
   emitHookFailure,
   emitMode,
@@ -36,9 +31,7 @@ import {
   emitStoppedTask,
   emitTitle,
   recordCommands,
-  recordDecision,
 } from "./session_changes.ts";
-import { recordPermissionAsked, recordPermissionDecided } from "./live/long_calls.ts";
 
 /** A conversation after an input, and what is to be done because of it. */
 export interface Advanced {
@@ -99,20 +92,33 @@ function receive(step: ConversationStep, input: Input): void {
 
 /** Gives an input to the control, and returns what it decides. */
 function control(step: ConversationStep, input: Input): readonly SessionEffect[] {
-  const { session: before, frames, endingAt } = step.state;
-  if (input.type === "exit") step.update({ exit: input });
+  const { session: before, frames } = step.state;
   // Lines that are held back are read, and not emitted.
   const isEmitting = input.type === "read" || (input.type === "deadline" && input.name === "init");
   if (isEmitting && hasPendingLines(frames)) return [];
   const { state: session, effects } = receiveSessionInput(before, input);
   step.update({ session });
-  const kills = effects.filter((effect) => effect.type === "kill");
-  if (endingAt === undefined && kills.length > 0) {
-    step.update({ endingAt: input.at });
-    changeOutput(step, (output) => recordEnding(output, input.at));
-  }
-  if (kills.some(({ signal }) => signal === "SIGKILL")) step.update({ isForced: true });
+  shareFacts(step, before, input.at);
   return effects;
+}
+
+/** Gives the output what the control has found out. */
+function shareFacts(step: ConversationStep, before: SessionState, at: number): void {
+  const { facts, kills, openQuestions, options: { caller } } = step.state.session;
+  const isAsked = openQuestions !== before.openQuestions && caller?.promptTool === undefined;
+  // As nearly always.
+  if (facts === before.facts && kills === before.kills && !isAsked) return;
+  changeOutput(step, (output) => {
+    const { options: { startedAt }, endingAt = kills > 0 ? at : undefined } = output.state;
+    output.update({ facts, ...(endingAt === undefined ? {} : { endingAt }) });
+    if (!isAsked) return;
+    const open = [...openQuestions.values()];
+    const asked = new Set(
+      open.map((each) => each.kind === "permission" ? each.call?.id : undefined),
+    );
+    const now = startedAt + at;
+    if (recordPermissions(output, { asked, now })) step.emit(nextBeat(output.state, now));
+  });
 }
 
 /** Carries out what the control has decided: emits frames for what the caller sees, and passes other effects on. */
@@ -126,19 +132,6 @@ function carryOut(
       return receiveEnd(step, effect, at);
     case "respond":
       return emit((output) => emitResponse(output, effect, at));
-    case "ask":
-      return emit((output) => emitQuestion(output, effect));
-    case "withdraw": {
-      const withdrawn = { type: "control_cancel_request", request_id: effect.id } as const;
-      return step.emit(asEffect(withdrawn));
-    }
-    case "decided":
-      return receiveDecision(step, effect, at);
-    case "named": {
-      const { line, given } = effect;
-      emit((output) => output.update({ givenIds: output.state.givenIds.with(line, given) }));
-      return step.emit(effect);
-    }
     case "cancelled":
       return emit((output) => cancelMessage(output, effect.message));
     case "stopped":
@@ -153,8 +146,6 @@ function carryOut(
       return emit((output) => emitReloadedCommands(output, effect.commands));
     case "title":
       return emit((output) => emitTitle(output, effect.title));
-    case "whole":
-      return step.update({ whole: effect.ending });
     case "end":
       return conclude(step, { end: effect, at });
     default:
@@ -188,25 +179,6 @@ function emitResponse(
     : given;
   recordCommands(output, response);
   output.emit({ type: "control_response", response });
-}
-
-function emitQuestion(output: OutputStep, { id, question }: EffectOf<"ask">): void {
-  if (question.subtype === "can_use_tool") {
-    recordPermissionAsked(output, question.tool_use_id);
-  }
-  output.emit({ type: "control_request", request_id: id, request: question });
-}
-
-/** Records what the caller has decided on a call, which begins to run then. */
-function receiveDecision(step: ConversationStep, effect: EffectOf<"decided">, at: number): void {
-  const deadlines = changeOutput(step, (output) => {
-    const { options, openCalls } = output.state;
-    const now = options.startedAt + at;
-    recordDecision(output, effect);
-    recordPermissionDecided(output, { id: effect.toolUseId, now });
-    return output.state.openCalls === openCalls ? [] : [nextBeat(output.state, now)];
-  });
-  step.emit(...deadlines);
 }
 
 /** Callbacks for each input and effect of a fold. */

@@ -1,5 +1,4 @@
 import type { Effect as SessionEffect, Ending } from "../control/effect.ts";
-import type { Input } from "../control/input.ts";
 import type { SessionOptions } from "../control/session_options.ts";
 import type { SessionState } from "../control/session_state.ts";
 import type { EntryOrigin } from "../../claude/transcript/entry_order.ts";
@@ -24,21 +23,13 @@ export interface ConversationState {
   readonly frames: OutputState;
   /** Frames of messages that are printed once `initialize` is answered. */
   readonly deferredFrames?: readonly Frame[];
-  /** When the child was told to end. */
-  readonly endingAt?: number;
-  /** Whether it was killed because it did not end. */
-  readonly isForced?: true;
-  /** The child's end. */
-  readonly exit?: Extract<Input, { readonly type: "exit" }>;
-  /** How the last turn has ended, once the control takes its lines for complete. */
-  readonly whole?: Ending | undefined;
+  /** Whether it was emitted that only the child's exit is outstanding. */
+  readonly isComplete?: true;
 }
 
 /** What a conversation wants done. */
 export type ConversationEffect =
   | ControlEffect
-  /** Print a frame, in the output format of the run. */
-  | { readonly type: "frame"; readonly frame: Frame }
   /** The report of a turn that the child outlived, after its last frame. */
   | { readonly type: "report"; readonly report: Report }
   | WholeEffect
@@ -63,9 +54,6 @@ type ControlEffect = Exclude<
     readonly type:
       | "turn"
       | "respond"
-      | "ask"
-      | "withdraw"
-      | "decided"
       | "cancelled"
       | "stopped"
       | "model"
@@ -73,7 +61,6 @@ type ControlEffect = Exclude<
       | "remark"
       | "commands"
       | "title"
-      | "whole"
       | "end";
   }
 >;

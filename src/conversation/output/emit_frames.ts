@@ -107,7 +107,7 @@ function taskOf({ allTasks, uncalledLines }: OutputState, id: string): Task | un
 
 function emitContext(step: OutputStep, version: string): EmitContext {
   const { state } = step;
-  const { options, toolUses, typedCommand, taken, joined, named, decisions, givenIds } = state;
+  const { options, toolUses, typedCommand, taken, joined, named, facts } = state;
   return {
     version,
     sessionId: options.sessionId,
@@ -118,8 +118,8 @@ function emitContext(step: OutputStep, version: string): EmitContext {
     printedTasks: state.allTasks,
     unnamedMessages: named.has("assistant") ? undefined : { taken, joined },
     hidesDenials: options.denialsUntold,
-    decisions,
-    givenIds,
+    decisions: facts.decisions,
+    givenIds: facts.givenIds,
     typed: typedCommand?.command,
   };
 }
@@ -268,7 +268,7 @@ function toolsAndServers(
   state: OutputState,
   listing: SessionListing,
 ): Pick<InitFacts, "tools" | "mcpServers"> {
-  const { options: { output, servers = [] }, connections = {} } = state;
+  const { options: { output, servers = [] }, facts } = state;
   const listed = listing.mcpServers.filter(({ name }) => name !== OUTPUT_SERVER);
   const tools = listing.tools.length > 0
     ? listing.tools
@@ -280,7 +280,9 @@ function toolsAndServers(
       : tools.map((tool) => tool === BRIDGED_OUTPUT_TOOL ? OUTPUT_TOOL : tool),
     mcpServers: [
       ...servers.map(({ name, source, disabled, unreached }) => {
-        const connection = connections[name] ?? listed.find((each) => each.name === name)?.status ??
+        const connection = facts.servers[name] ?? listed.find((each) =>
+          each.name === name
+        )?.status ??
           "pending";
         const status = disabled
           ? "disabled"

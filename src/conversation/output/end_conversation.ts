@@ -62,11 +62,6 @@ export function receiveTurnEnd(
   return [];
 }
 
-/** Records that the run is ending, and with it the tasks in the background. `at` is in milliseconds from its start. */
-export function recordEnding(step: OutputStep, at: number): void {
-  step.update({ endingAt: step.state.options.startedAt + at });
-}
-
 /**
  * Emits what is missing at the end of a run: `system/init`, with which every run begins, and the ends of tasks in the
  * background.
@@ -114,7 +109,8 @@ export function conclude(
   step: ConversationStep,
   { end, at }: { readonly end: SessionEnd; readonly at: number },
 ): void {
-  const { options: { frames: { startedAt } }, exit: { remains = {} } = {} } = step.state;
+  const { options: { frames: { startedAt } }, session: { exit: { remains = {} } = {} } } =
+    step.state;
   const { ending: { kind } } = end;
   const isRenewed = kind === "renewed";
   changeOutput(step, (output) => {
@@ -142,7 +138,8 @@ function lastResult(
   step: ConversationStep,
   { end, at }: { readonly end: SessionEnd; readonly at: number },
 ): EndEffect {
-  const { exit, endingAt, isForced, session, frames } = step.state;
+  const { session, frames } = step.state;
+  const { exit, isForced } = session;
   const output: OutputStep = new Step<OutputState, Frame>(frames);
   const report = completeMessages(
     output,
@@ -150,7 +147,7 @@ function lastResult(
     () =>
       reportTurns(output, {
         ending: end.ending,
-        at: endingAt ?? exit?.at ?? at,
+        at: frames.endingAt ?? exit?.at ?? at,
         tickets: ticketsOf(lastMessages(session)),
       }, { exit: end.exit, remains: exit?.remains ?? {}, isForced: isForced === true }),
   );
@@ -170,20 +167,21 @@ function reportWithTasks({ session, frames }: ConversationState, at: number): Re
 }
 
 /** Whether the transcript has all lines that it will ever have, and the output needs no more. */
-export function isComplete({ whole, exit, frames, options }: ConversationState): boolean {
+export function isComplete({ session, frames, options }: ConversationState): boolean {
+  const { isOutputComplete, exit, ending } = session;
   // The end of the child changes the session's state, which is emitted then.
-  if (whole === undefined || exit !== undefined || options.frames.activity) return false;
+  if (!isOutputComplete || exit !== undefined || options.frames.activity) return false;
   if (isAheadOfSubagent(frames)) return false;
   // All frames came with the last turn, but for those that mirror the transcript.
-  if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
+  if (ending?.kind === "closed" && options.frames.mirrorPath === undefined) return true;
   return frames.kept.cost !== undefined || readCostOfEntries(listOf(frames.ownLines)) !== undefined;
 }
 
 /** Emits, once, that only the child's exit is outstanding. */
 export function emitOutputComplete(step: ConversationStep, at: number): void {
-  const { whole: ending } = step.state;
-  if (ending === undefined) return;
-  step.update({ whole: undefined });
+  const { isComplete: isEmitted, session: { ending } } = step.state;
+  if (isEmitted || ending === undefined) return;
+  step.update({ isComplete: true });
   step.emit({ type: "whole", state: { ...step.state }, ending, at });
 }
 

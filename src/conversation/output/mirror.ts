@@ -25,7 +25,7 @@ interface MirrorOptions {
  * it writes them, the first before the subagent's lines.
  */
 export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}): void {
-  const { options: { mirrorPath = "" }, unmirroredLines, givenIds } = step.state;
+  const { options: { mirrorPath = "" }, unmirroredLines, facts } = step.state;
   if (unmirroredLines === undefined) return;
   const read = listOf(unmirroredLines);
   const known = all ? read.length : knownLines(step.state, read);
@@ -39,7 +39,7 @@ export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}
     return {
       type: "transcript_mirror",
       filePath: agentId === undefined ? mirrorPath : `${folder}/subagents/agent-${agentId}.jsonl`,
-      entries: lines.map((line) => writtenLine(line, givenIds)),
+      entries: lines.map((line) => writtenLine(line, facts.givenIds)),
     };
   });
   step.update({ unmirroredLines: chainOf(read.slice(known)) });
@@ -51,7 +51,7 @@ export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}
  * before the message's own line, which shows the id that the caller gave it.
  */
 function knownLines(
-  { awaited, givenIds }: OutputState,
+  { awaited, facts: { givenIds } }: OutputState,
   lines: readonly MirroredLine[],
 ): number {
   if (!awaited.some(({ uuid }) => uuid !== undefined)) return lines.length;

@@ -19,10 +19,11 @@ import type { StatusLineLimits } from "../../claude/wire/claude_limits.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { FastMode } from "./frames/init_frame.ts";
 import type { Chain } from "../../chain.ts";
-import type { CallDecision, Effect, Ending } from "../control/effect.ts";
+import type { Effect, Ending } from "../control/effect.ts";
 import type { Entry, UserEntry } from "../../claude/transcript/entry.ts";
 import type { SubagentStats } from "./result/turn_totals.ts";
 import type { Step } from "../step.ts";
+import { noFacts, type SharedFacts } from "../model/shared_facts.ts";
 import type { Task, Tasks } from "./frames/tasks.ts";
 import type { CallEnd } from "./frames/task_ends.ts";
 
@@ -41,6 +42,7 @@ export interface OutputState
     AnswerFields {
   readonly options: OutputOptions;
   readonly reporting: ReportOptions;
+  readonly facts: SharedFacts;
   /** How many ids of frames have been made from the seed. */
   readonly ids: number;
 }
@@ -56,6 +58,7 @@ export function startOutput(options: OutputOptions, reporting: ReportOptions): O
   return {
     options,
     reporting,
+    facts: noFacts(),
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(options.before?.commands === undefined ? {} : { commands: options.before.commands }),
     ...(options.before?.described === undefined ? {} : { described: options.before.described }),
@@ -69,7 +72,6 @@ export function startOutput(options: OutputOptions, reporting: ReportOptions): O
     ownLines: undefined,
     subagentLines: undefined,
     unmirroredLines: undefined,
-    givenIds: growingMap(),
     uncalledLines: [],
     stopHookEnds: [],
     taskEndLines: [],
@@ -86,7 +88,6 @@ export function startOutput(options: OutputOptions, reporting: ReportOptions): O
     forks: growingMap(),
     failed: undefined,
     tasks: new Map(),
-    decisions: growingMap(),
     awaitsSubagent: false,
     isAmidAnswer: false,
     unstartedCall: undefined,
@@ -151,8 +152,6 @@ interface ShellFields {
 interface MessageFields {
   /** Whether the caller sends no more. */
   readonly inputClosed?: true;
-  /** The ids that the caller gave prompts, by those that they have in the transcript. */
-  readonly givenIds: GrowingMap<string, string>;
   /** Messages that the child is not known to have taken, and the messages of the turn. */
   readonly awaited: readonly Message[];
   readonly taken: readonly Message[];
@@ -211,15 +210,13 @@ interface SessionFields {
   readonly commands?: readonly unknown[];
   /** The last emitted state of the session. */
   readonly activity?: Activity;
-  /** The connections to MCP servers, by the servers' names. */
-  readonly connections?: Readonly<Record<string, "connected" | "failed">>;
   /** The version that the child gave in its transcript. */
   readonly version?: string;
   /** The permission mode, once it is another one than at the start. */
   readonly permissionMode?: string;
   /** Fast mode in the last `system/init`. */
   readonly fastMode?: FastMode;
-  /** Since when the run is ending, which stops tasks in the background, in milliseconds since the epoch. */
+  /** Since when the run is ending, which stops tasks in the background, in milliseconds since the child's start. */
   readonly endingAt?: number;
 }
 
@@ -230,7 +227,7 @@ export interface ForkedSkill {
   readonly description: string;
 }
 
-/** Calls of tools, and the caller's decisions on them. */
+/** Calls of tools. */
 interface CallFields {
   /** Ids of the calls that give structured answers; absent where none is wanted. */
   readonly outputCalls?: ReadonlySet<string>;
@@ -244,8 +241,6 @@ interface CallFields {
   readonly forks: GrowingMap<string, ForkedSkill>;
   /** The calls that have failed, or were refused. */
   readonly failed: Chain<ToolUse> | undefined;
-  /** The caller's decisions on calls, by the ids of the calls. */
-  readonly decisions: GrowingMap<string, CallDecision>;
   /** Calls of the session itself that have not returned, by their ids. */
   readonly openCalls: ReadonlyMap<string, OpenCall>;
 }

@@ -117,9 +117,6 @@ function receiveOther(step: OutputStep, input: Input): void {
     case "closed":
       step.update({ inputClosed: true });
       return;
-    case "mcp":
-      if (input.settled) step.update({ connections: input.settled });
-      return;
     case "consulted":
       if ("response" in input.said && input.said.init) step.update({ described: input.said.init });
       return;

@@ -1,4 +1,3 @@
-import type { CallDecision } from "../control/effect.ts";
 import type { Entry } from "../../claude/transcript/entry.ts";
 import type { ControlResponse } from "../../claude/wire/control.ts";
 import type { OutputStep } from "./output_state.ts";
@@ -6,14 +5,6 @@ import { emitSystemFrame, emitTasks, newUuid } from "./emit_frames.ts";
 import { stopNotice } from "./frames/hook_frames.ts";
 import { systemFrame } from "./frames/frame_context.ts";
 import { stopTask } from "./frames/task_ends.ts";
-
-/** Records what the caller has decided on a call: the frame of its result shows it. */
-export function recordDecision(
-  step: OutputStep,
-  { toolUseId, decision }: { readonly toolUseId: string; readonly decision: CallDecision },
-): void {
-  step.update({ decisions: step.state.decisions.with(toolUseId, decision) });
-}
 
 /** Emits the permission mode, if it is another one. */
 export function emitMode(step: OutputStep, permissionMode: string): void {

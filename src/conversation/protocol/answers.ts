@@ -1,9 +1,10 @@
 import { hasCapability } from "../../claude/versions/profiles.ts";
 import { type ControlResponse, type RequestId, requestIdField } from "../../claude/wire/control.ts";
 import type { ControlStep } from "../control/control_step.ts";
-import type { Answer, CallDecision, Effect } from "../control/effect.ts";
+import type { Answer, Effect } from "../control/effect.ts";
 import type { HookPayload } from "../control/input.ts";
 import type { SessionState } from "../control/session_state.ts";
+import type { CallDecision } from "../model/shared_facts.ts";
 
 type Success = Extract<ControlResponse, { readonly subtype: "success" }>;
 type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
@@ -58,10 +59,9 @@ export function refuseWithdrawn(step: ControlStep): void {
   step.emit(...withdrawnHooks.map(veto));
 }
 
-/** The effect that reports the decision on a call; none if the question was not about a call. */
-export function decisionEffects(
-  toolUseId: string | undefined,
-  decision: CallDecision,
-): readonly Effect[] {
-  return toolUseId === undefined ? [] : [{ type: "decided", toolUseId, decision }];
+/** Records the decision on a call: the frame of its result shows it. A question without an id is not about a call. */
+export function recordDecision(step: ControlStep, id: unknown, decision: CallDecision): void {
+  const { facts } = step.state;
+  if (typeof id !== "string") return;
+  step.update({ facts: { ...facts, decisions: facts.decisions.with(id, decision) } });
 }

@@ -170,12 +170,19 @@ export class Simulation {
 
   /** The questions to the caller. */
   get asked() {
-    return this.of("ask").map(({ question }) => question);
+    return this.of("frame").flatMap(({ frame }) =>
+      frame.type === "control_request" ? [frame.request] : []
+    );
   }
 
-  /** What became of the permissions that the caller was asked for. */
+  /** How many questions were withdrawn. */
+  get withdrawals(): number {
+    return this.of("frame").filter(({ frame }) => frame.type === "control_cancel_request").length;
+  }
+
+  /** What became of the calls for which a permission was needed. */
   get decisions(): readonly string[] {
-    return this.of("decided").map(({ decision }) => decision);
+    return this.state.facts.decisions.values();
   }
 }
 

@@ -217,8 +217,8 @@ Deno.test("a session begins with the states of its servers", () => {
   });
   const servers = [server("new"), server("on"), server("off"), server("gone", true)];
   const run = new FramesRun({ servers: [...servers, server("back", true)] });
-  const settled = { on: "connected", off: "connected", back: "connected" } as const;
-  run.give({ type: "mcp", begun: 5, done: 5, settled });
+  const connected = { on: "connected", off: "connected", back: "connected" } as const;
+  run.state = { ...run.state, facts: { ...run.state.facts, servers: connected } };
   run.push(prompt(), REQUEST);
   const [[told] = []] = fieldsOf(run.take(), "init", "mcp_servers");
   const states = ["new pending", "on connected", "off disabled", "gone failed", "back connected"];

@@ -6,11 +6,7 @@ import {
   type EffectPart,
   partsOf,
 } from "../../../src/conversation/output/conversation.ts";
-import {
-  emitEnd,
-  receiveTurnEnd,
-  recordEnding,
-} from "../../../src/conversation/output/end_conversation.ts";
+import { emitEnd, receiveTurnEnd } from "../../../src/conversation/output/end_conversation.ts";
 import { receiveInput } from "../../../src/conversation/output/receive_input.ts";
 import type { OutputOptions } from "../../../src/conversation/output/output_options.ts";
 import {
@@ -163,7 +159,7 @@ export class FramesRun extends Run {
 
   /** The run is ending. */
   ending(): void {
-    this.#run((step) => recordEnding(step, this.now));
+    this.#run((step) => step.update({ endingAt: this.now }));
   }
 
   /** The run is over. */

@@ -1,5 +1,5 @@
 import { definedFields } from "../../../defined_fields.ts";
-import type { CallDecision } from "../../control/effect.ts";
+import type { CallDecision } from "../../model/shared_facts.ts";
 import type { EntryFields } from "../../../claude/transcript/entry.ts";
 import type { GivenIds } from "../../../claude/transcript/moved_lines.ts";
 import type { ToolUse } from "../../../claude/transcript/turn.ts";

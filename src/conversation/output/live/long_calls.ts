@@ -50,25 +50,23 @@ function started(calls: Map<string, OpenCall>, timestamp: string | undefined): O
   return calls;
 }
 
-/** Records that a permission for a call is asked for: the call does not run until then. */
-export function recordPermissionAsked(step: OutputStep, id: unknown): void {
-  const { openCalls } = step.state;
-  const call = typeof id === "string" ? openCalls.get(id) : undefined;
-  if (typeof id !== "string" || call === undefined) return;
-  const { since: _, ...waiting } = call;
-  step.update({ openCalls: new Map(openCalls).set(id, { ...waiting, asked: true }) });
-}
-
-/** Records that the permission for a call was decided on: the call runs from now on. */
-export function recordPermissionDecided(
+/**
+ * Records for which calls a permission is asked for: a call does not run until its permission is decided. Returns whether
+ * a call runs from now on.
+ */
+export function recordPermissions(
   step: OutputStep,
-  { id, now }: { readonly id: string; readonly now: number },
-): void {
-  const { openCalls } = step.state;
-  const call = openCalls.get(id);
-  if (call?.asked === undefined) return;
-  const { asked: _, ...decided } = call;
-  step.update({ openCalls: new Map(openCalls).set(id, { ...decided, since: now }) });
+  { asked, now }: { readonly asked: ReadonlySet<string | undefined>; readonly now: number },
+): boolean {
+  const calls = new Map(step.state.openCalls);
+  let isDecided = false;
+  for (const [id, { name, heartbeats, asked: wasAsked = false }] of calls) {
+    if (asked.has(id) === wasAsked) continue;
+    calls.set(id, { name, heartbeats, ...(wasAsked ? { since: now } : { asked: true }) });
+    isDecided ||= wasAsked;
+  }
+  step.update({ openCalls: calls });
+  return isDecided;
 }
 
 /** Milliseconds until the next heartbeat of a call; undefined where no call runs. */

@@ -197,10 +197,10 @@ function emitProgress(
 }
 
 /** Whether a line was written when the run was ending; so is one without a time. */
-function isWrittenAtEnd({ endingAt }: OutputState, entry: Entry): boolean {
+function isWrittenAtEnd({ endingAt, options }: OutputState, entry: Entry): boolean {
   if (endingAt === undefined) return false;
   const { timestamp } = entry.type === "other" ? entry.line : entry;
-  return typeof timestamp !== "string" || !(Date.parse(timestamp) < endingAt);
+  return typeof timestamp !== "string" || !(Date.parse(timestamp) < options.startedAt + endingAt);
 }
 
 /** Emits the deferred lines of a skill's subagent, if a line is the result of the skill's call and names the subagent. */

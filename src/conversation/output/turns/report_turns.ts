@@ -108,7 +108,7 @@ function makeResults(
       turn,
       safetyStops: safetyStopsOf(state, withTurns(past, soFar)),
       index: state.results + offset + state.otherResults,
-      permissionDenials: collectPermissionDenials(turn, state.decisions),
+      permissionDenials: collectPermissionDenials(turn, state.facts.decisions),
       sinceLast: sinceLast(state, { ...known, index: printed + offset }),
     });
   });
@@ -176,7 +176,9 @@ function lastFacts(
     // What a command does is no turn.
     turn: outcome.kind === "local" ? undefined : turn,
     index: Math.max(0, place + state.otherResults),
-    permissionDenials: turn === undefined ? [] : collectPermissionDenials(turn, state.decisions),
+    permissionDenials: turn === undefined
+      ? []
+      : collectPermissionDenials(turn, state.facts.decisions),
     ...(announced === undefined ? {} : { lastAssistantMessage: announced }),
     ...(isForeign === undefined ? {} : { isForeign }),
     limits: limitsAfter(state, known),

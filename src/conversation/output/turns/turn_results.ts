@@ -355,7 +355,7 @@ function earlyResults(
   },
 ): readonly ResultFrame[] {
   const { state } = step;
-  const { options, taken, joined, fastMode, decisions } = state;
+  const { options, taken, joined, fastMode, facts } = state;
   // The cost of a later turn is not that of these.
   const spent = state.pendingEnds[0]?.cost ?? state.cost;
   const cost = costSoFar({ ...state, cost: spent }, withTurns(past, turns));
@@ -374,7 +374,7 @@ function earlyResults(
       messages: taken,
       joined,
       fastMode,
-      permissionDenials: collectPermissionDenials(turn, decisions),
+      permissionDenials: collectPermissionDenials(turn, facts.decisions),
       maxOutputTokens: outputLimits(state),
       subagents: subagentsOf(state, soFar),
       safetyStops: safetyStopsOf(state, soFar),

@@ -135,7 +135,7 @@ function askForHook(
     ask(step, buildCallbackQuestion(step.state, { callback, payload, hookId, at }));
     step.emit(...armCallbackDeadline(step.state, at));
   } else {
-    step.emit(...answerWithoutCaller({ hookId, callback, toolUseId: payload["tool_use_id"] }));
+    answerWithoutCaller(step, { hookId, callback, toolUseId: payload["tool_use_id"] });
   }
 }
 
@@ -240,7 +240,7 @@ function ask(
 ): void {
   const id = nextId(step.state);
   recordQuestion(step, { id, question });
-  step.emit({ type: "ask", id, question: request });
+  step.emit({ type: "frame", frame: { type: "control_request", request_id: id, request } });
 }
 
 function nextId({ options, questionCount }: SessionState): string {
@@ -299,7 +299,7 @@ export function onAnswer(step: ControlStep, given: ControlAnswer): void {
         endSession(step, { kind: "misnamed-answer", message: misnamed });
         return;
       }
-      step.emit(...answerCallback(step.state, question, given));
+      answerCallback(step, question, given);
       step.replace(recordHookAsks(step.state, question, given));
       step.update({ isCallerSilent: false });
     }

@@ -1,4 +1,4 @@
-import { answerHook, decisionEffects } from "../answers.ts";
+import { answerHook, recordDecision } from "../answers.ts";
 import { addMode, type Decision, failedRequest } from "./permission.ts";
 import type { Question, ToolCall } from "./question.ts";
 import { isHook, type Waiting } from "./printed_calls.ts";
@@ -30,7 +30,7 @@ export function decide(
   const { outcome, interrupt, mode } = decision;
   step.emit(answerHook(hookId, addChosenMode(step.state, decision)));
   // If it ends the turn, the decision has no effect.
-  step.emit(...decisionEffects(call?.id, interrupt ? "withdrawn" : outcome));
+  recordDecision(step, call?.id, interrupt ? "withdrawn" : outcome);
   if (mode !== undefined) step.emit({ type: "mode", mode });
   if (outcome === "accepted") recordAllowed(step, call, decision);
   // A subagent in the background has an abort controller of its own, others have that of the turn (2.1.332).

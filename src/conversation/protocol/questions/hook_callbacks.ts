@@ -1,5 +1,5 @@
 import { hasCapability } from "../../../claude/versions/profiles.ts";
-import { answerHook, decisionEffects } from "../answers.ts";
+import { answerHook, recordDecision } from "../answers.ts";
 import type { CallbackHook } from "../caller_options.ts";
 import { type Question, removeQuestion } from "./question.ts";
 import type { ControlStep } from "../../control/control_step.ts";
@@ -45,20 +45,18 @@ export function buildCallbackQuestion(
 
 /** Answers the child's hook with the caller's answer. */
 export function answerCallback(
-  state: SessionState,
+  step: ControlStep,
   question: CallbackQuestion,
   given: ControlAnswer,
-): readonly Effect[] {
+): void {
   if ("error" in given || !isValidAnswer(given.response, question)) {
-    return failCallback(state, question);
+    return failCallback(step, question);
   }
   const { response } = given;
   const misnamed = misnamedEventError(question, response);
-  if (misnamed !== undefined) return rejectMisnamed(state, { question, misnamed });
-  return [
-    answerHook(question.hookId, buildReply(question, response)),
-    ...(forbids(question, response) ? decisionEffects(question.toolUseId, "forbidden") : []),
-  ];
+  if (misnamed !== undefined) return rejectMisnamed(step, question, misnamed);
+  step.emit(answerHook(question.hookId, buildReply(question, response)));
+  if (forbids(question, response)) recordDecision(step, question.toolUseId, "forbidden");
 }
 
 /** Builds the reply of the child's hook from the answer of the caller's. */
@@ -79,29 +77,29 @@ function replyToCompaction({ decision, systemMessage }: JsonObject): HookPayload
 
 /** Answers for a hook that has failed: reports it, and blocks the action if the hook was configured so. */
 function failCallback(
-  state: SessionState,
+  step: ControlStep,
   { hookId, callback: { event, id, blocks }, toolUseId }: CallbackQuestion,
-): readonly Effect[] {
-  if (!hasCapability(state.version, "hookFailures")) return [answerHook(hookId)];
+): void {
+  if (!hasCapability(step.state.version, "hookFailures")) return step.emit(answerHook(hookId));
   const what =
     `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
   if (!blocks || NEVER_BLOCKING.includes(event)) {
     const text = `${event}: ${what} Its answer was treated as empty.`;
     const ofStop = blocks && event === "Stop" ? { ofStop: true as const } : {};
-    return [{ type: "remark", text, ...ofStop }, answerHook(hookId)];
+    return step.emit({ type: "remark", text, ...ofStop }, answerHook(hookId));
   }
   const counts = `onFailure is "block", so this failure counts as a block.`;
   // Claude Code names the hook itself when it does not compact.
   const by = event === "PreCompact" ? "" : "[callback]: ";
   const reason = `${by}failed; blocking because onFailure is "block"\n${what}`;
-  return [
+  step.emit(
     { type: "remark", text: `${event}: ${what} ${counts}` },
     answerHook(
       hookId,
       PROMPT_EVENTS.includes(event) ? promptBlock(event, reason) : { decision: "block", reason },
     ),
-    ...(event === "PreToolUse" ? decisionEffects(toolUseId, "forbidden") : []),
-  ];
+  );
+  if (event === "PreToolUse") recordDecision(step, toolUseId, "forbidden");
 }
 
 /** Events that a failed hook never blocks. */
@@ -153,21 +151,17 @@ function misnamedEventError(
 
 /** Answers for a hook whose answer names another event: the answer is ignored, and a tool call is denied. */
 function rejectMisnamed(
-  state: SessionState,
-  { question, misnamed }: { readonly question: CallbackQuestion; readonly misnamed: string },
-): readonly Effect[] {
-  const { hookId, callback: { event }, toolUseId } = question;
-  if (event === "PreToolUse") {
-    return [answerHook(hookId, MISNAMED_DENIAL), ...decisionEffects(toolUseId, "late")];
+  step: ControlStep,
+  { hookId, callback: { event }, toolUseId }: CallbackQuestion,
+  misnamed: string,
+): void {
+  if (event === "Stop" && hasCapability(step.state.version, "hookFailures")) {
+    step.emit({ type: "remark", text: `Stop hook failed: ${misnamed}`, own: true });
   }
-  if (event === SKILL_SHELL) return [answerHook(hookId, blockSkillShell("the hook couldn't run"))];
-  const isReported = event === "Stop" && hasCapability(state.version, "hookFailures");
-  return [
-    ...(isReported
-      ? [{ type: "remark" as const, text: `Stop hook failed: ${misnamed}`, own: true as const }]
-      : []),
-    answerHook(hookId),
-  ];
+  const isCall = event === "PreToolUse";
+  const reply = event === SKILL_SHELL ? blockSkillShell("the hook couldn't run") : undefined;
+  step.emit(answerHook(hookId, isCall ? MISNAMED_DENIAL : reply));
+  if (isCall) recordDecision(step, toolUseId, "late");
 }
 
 /** Events whose hooks have a `hookSpecificOutput`, which names the event (2.1.330). */
@@ -260,18 +254,17 @@ function defers(
 
 /** Answers for a hook of a caller that has gone: a tool call is denied. */
 export function answerWithoutCaller(
-  { hookId, callback, toolUseId }: {
+  step: ControlStep,
+  { hookId, callback: { event }, toolUseId }: {
     readonly hookId: string;
     readonly callback: CallbackHook;
     readonly toolUseId?: unknown;
   },
-): readonly Effect[] {
-  if (callback.event === SKILL_SHELL) {
-    return [answerHook(hookId, blockSkillShell("the hook didn't answer"))];
-  }
-  if (callback.event !== "PreToolUse") return [answerHook(hookId)];
-  const id = typeof toolUseId === "string" ? toolUseId : undefined;
-  return [answerHook(hookId, GONE_DENIAL), ...decisionEffects(id, "gone")];
+): void {
+  const isCall = event === "PreToolUse";
+  const reply = event === SKILL_SHELL ? blockSkillShell("the hook didn't answer") : undefined;
+  step.emit(answerHook(hookId, isCall ? GONE_DENIAL : reply));
+  if (isCall) recordDecision(step, toolUseId, "gone");
 }
 
 /** Answers the caller's hooks whose time limit has passed. */
@@ -283,10 +276,10 @@ export function onCallbacksDue(step: ControlStep, at: number): void {
     step.update({ openQuestions: removeQuestion(step.state.openQuestions, id) });
     if (saysSilent) step.update({ isCallerSilent: true });
     step.emit(
-      { type: "withdraw", id },
+      { type: "frame", frame: { type: "control_cancel_request", request_id: id } },
       answerHook(hookId, saysSilent ? SILENT_STOP : lateAnswer(question)),
     );
-    if (event === "PreToolUse") step.emit(...decisionEffects(toolUseId, "late"));
+    if (event === "PreToolUse") recordDecision(step, toolUseId, "late");
   }
   step.emit(...armCallbackDeadline(step.state, at));
 }

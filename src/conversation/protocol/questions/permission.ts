@@ -1,6 +1,6 @@
 import { asText, isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion } from "../../../claude/wire/control.ts";
-import type { CallDecision } from "../../control/effect.ts";
+import type { CallDecision } from "../../model/shared_facts.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { ToolCall } from "./question.ts";
 

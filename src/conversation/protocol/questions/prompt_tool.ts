@@ -57,8 +57,8 @@ export function buildPromptCall(
     },
   };
   if (ownServer !== undefined) {
-    const question = { subtype: "mcp_message", server_name: ownServer, message } as const;
-    return { type: "ask", id, question };
+    const request = { subtype: "mcp_message", server_name: ownServer, message } as const;
+    return { type: "frame", frame: { type: "control_request", request_id: id, request } };
   }
   return server === undefined ? undefined : { type: "mcp-message", server, message };
 }

@@ -1,4 +1,4 @@
-import { answerHook, decisionEffects } from "../answers.ts";
+import { answerHook, recordDecision } from "../answers.ts";
 import { buildServerQuestion, reportServerError, SERVER_GONE } from "./caller_servers.ts";
 import { decide, unanswerableDecision } from "./decide_permission.ts";
 import { NOBODY_ASKED } from "./elicitation.ts";
@@ -23,7 +23,7 @@ function answerInPlace(step: ControlStep, question: Question): void {
     case "permission":
       return decide(step, { question, decision: unanswerableDecision() });
     case "callback":
-      return step.emit(...answerWithoutCaller(question));
+      return answerWithoutCaller(step, question);
     case "elicitation":
       return step.emit(answerHook(question.hookId, NOBODY_ASKED));
     case "server":
@@ -38,7 +38,7 @@ function answerWaiting(step: ControlStep, waiting: Waiting): void {
   }
   const { hookId, callback, payload, elicits } = waiting;
   if (callback !== undefined) {
-    step.emit(...answerWithoutCaller({ hookId, callback, toolUseId: payload["tool_use_id"] }));
+    answerWithoutCaller(step, { hookId, callback, toolUseId: payload["tool_use_id"] });
   } else {
     step.emit(answerHook(hookId, elicits ? NOBODY_ASKED : unanswerableDecision().reply));
   }
@@ -68,10 +68,10 @@ export function withdraw(
     }
     // A prompt tool is a program of its own and gets no message of the control protocol.
     const isTool = question.kind === "permission" && options.caller?.promptTool !== undefined;
-    if (!isTool) step.emit({ type: "withdraw", id });
-    if (question.kind === "permission") {
-      step.emit(...decisionEffects(question.call?.id, "withdrawn"));
+    if (!isTool) {
+      step.emit({ type: "frame", frame: { type: "control_cancel_request", request_id: id } });
     }
+    if (question.kind === "permission") recordDecision(step, question.call?.id, "withdrawn");
     withdrawn.push(question.hookId);
   }
   for (const waiting of waitingQuestions) {

@@ -90,7 +90,7 @@ Deno.test("late hook blocks its tool or prompt", () => {
     session.wait(1999);
     assertEquals(session.replies, []);
     session.wait(1);
-    assertEquals(session.of("withdraw").length, 1);
+    assertEquals(session.withdrawals, 1);
     return session.replies[0];
   };
   const { permissionDecision, permissionDecisionReason: reason } = late("PreToolUse")

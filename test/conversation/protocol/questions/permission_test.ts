@@ -213,9 +213,11 @@ Deno.test("no key is pressed while the caller decides", () => {
 
 Deno.test("interrupt withdraws questions first", () => {
   const session = asking({}, PROMPT, ...calls(), needsPermission(), request("interrupt"));
-  const types = session.effects.map(({ type }) => type)
-    .filter((type) => ["ask", "withdraw", "respond", "write"].includes(type));
-  assertEquals(types, ["ask", "withdraw", "respond", "write"]);
+  const expected = ["control_request", "control_cancel_request", "respond", "write"];
+  const types = session.effects.map((effect) =>
+    effect.type === "frame" ? effect.frame.type : effect.type
+  );
+  assertEquals(types.filter((type) => expected.includes(type)), expected);
   assertEquals(session.decisions, ["withdrawn"]);
   session.receive(reply(ALLOW));
   assertEquals(session.replies, []);

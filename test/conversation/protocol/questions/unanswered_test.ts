@@ -120,7 +120,7 @@ Deno.test("interrupt presses Escape and vetoes after the turn", () => {
     session.wait(900);
     assertEquals([session.typed, session.of("answer").length], [".\x1b", length], kind);
     // A prompt tool gets no message of the control protocol.
-    assertEquals(session.of("withdraw").length, kind === "prompt tool" ? 0 : 1, kind);
+    assertEquals(session.withdrawals, kind === "prompt tool" ? 0 : 1, kind);
     session.receive(INTERRUPTED, IDLE);
     session.wait(5000);
     assertEquals(session.of("answer").at(-1), { type: "answer", id: "5", veto: true }, kind);
