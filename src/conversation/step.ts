@@ -59,21 +59,7 @@ export class Step<State extends object, Emitted> {
     return captured;
   }
 
-  /** Returns a step with the same state, of which nothing is taken over unless it is adopted. */
-  fork(): Step<State, Emitted> {
-    // Both copy the state before they change it.
-    this.#isCopied = false;
-    return new Step<State, Emitted>(this.#state, this.#copy);
-  }
-
-  /** Takes over the state of a fork, and emits what it has emitted. */
-  adopt(fork: Step<State, Emitted>): void {
-    this.#state = fork.#state;
-    this.#isCopied = fork.#isCopied;
-    this.emitAll(fork.emitted);
-  }
-
-  /** Puts another state in the place of this one. */
+  /** Puts another state in the place of this one. The next `update` changes a copy of it. */
   replace(state: State): void {
     this.#state = state;
     this.#isCopied = false;

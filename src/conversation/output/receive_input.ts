@@ -23,7 +23,12 @@ import {
 } from "../../claude/transcript/structured_output_tool.ts";
 import { emitCompactionStart, isMissingLines, recordCompactionHook } from "./lines/compaction.ts";
 import { emitLinesAfterCompaction, emitReadLines } from "./lines/emit_lines.ts";
-import { emitEarlyResults, isCostSettled, recordStop } from "./turns/turn_results.ts";
+import {
+  emitAfterPendingResult,
+  emitEarlyResults,
+  isCostSettled,
+  recordStop,
+} from "./turns/turn_results.ts";
 import { emitInit } from "./emit_frames.ts";
 import { emitMirror, emitWithMirror, recordForMirror } from "./mirror.ts";
 import { receiveMessage } from "./messages.ts";
@@ -60,18 +65,10 @@ export function receiveInput(step: OutputStep, given: Input): readonly OutputEff
 
 /** Takes an input. If a result waits for its cost, it is emitted before the frames of the input. */
 function receiveAfterPendingResult(step: OutputStep, input: Input): readonly OutputEffect[] {
-  if (step.state.awaitingCost === undefined) {
-    const effects = receive(step, input);
-    return step.state.awaitingCost === undefined ? effects : [...effects, PRICE_DELAY];
-  }
-  const trial = step.fork();
-  const effects = receive(trial, input);
-  if (trial.state.awaitingCost === undefined || trial.emitted.length === 0) {
-    step.adopt(trial);
-    return effects;
-  }
-  emitEarlyResults(step);
-  return receive(step, input);
+  const wasPending = step.state.awaitingCost !== undefined;
+  const effects = emitAfterPendingResult(step, () => receive(step, input));
+  const isPending = step.state.awaitingCost !== undefined;
+  return isPending && !wasPending ? [...effects, PRICE_DELAY] : effects;
 }
 
 /** An input of one type. */

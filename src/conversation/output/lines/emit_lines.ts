@@ -33,7 +33,7 @@ import {
 import { lineId } from "../../../claude/transcript/entry_order.ts";
 import { isJoinedEnd } from "../../../claude/transcript/turn.ts";
 import { readTaskNotification } from "../../../claude/transcript/task_notification.ts";
-import { emitEarlyResults, emitTurnResult } from "../turns/turn_results.ts";
+import { emitAfterPendingResult, emitEarlyResults, emitTurnResult } from "../turns/turn_results.ts";
 import { emitInit, startTurn } from "../emit_frames.ts";
 import { emitPlainLine } from "./line_frames.ts";
 import { emitSubagentLine } from "../subagents/subagent_lines.ts";
@@ -58,12 +58,12 @@ export function emitLines(step: OutputStep): void {
   const frames = step.capture(() => {
     for (const [place, line] of lines.entries()) {
       step.update({ isAmidAnswer: amid.has(place) });
-      emitAfterPendingResult(step, (step) => emitWrittenLine(step, line));
+      emitAfterPendingResult(step, () => emitWrittenLine(step, line));
     }
   });
   step.emitAll(subagentEndsFirst(groupHooks(frames)));
   const { tasks } = step.state;
-  emitAfterPendingResult(step, (step) => emitTaskEnds(step, (id) => tasks.has(id)));
+  emitAfterPendingResult(step, () => emitTaskEnds(step, (id) => tasks.has(id)));
   endCompleteAnswer(step);
 }
 
@@ -73,25 +73,6 @@ function emitWrittenLine(step: OutputStep, { entry, subagent }: WrittenLine): vo
   } else if (isEarlyTaskEnd(step.state, entry)) {
     step.update({ taskEndLines: [...step.state.taskEndLines, entry] });
   } else emitOwnLine(step, entry);
-}
-
-/**
- * Emits frames. If a result waits for the cost of its turn, and there are any frames, the result is emitted before them
- * and waits no longer.
- */
-function emitAfterPendingResult(step: OutputStep, emit: (step: OutputStep) => void): void {
-  if (step.state.awaitingCost === undefined) {
-    emit(step);
-    return;
-  }
-  const trial = step.fork();
-  emit(trial);
-  if (trial.state.awaitingCost === undefined || trial.emitted.length === 0) {
-    step.adopt(trial);
-    return;
-  }
-  emitEarlyResults(step);
-  emit(step);
 }
 
 /**

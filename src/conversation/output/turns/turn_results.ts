@@ -323,6 +323,27 @@ export function isCostSettled(
     (costReportedAt !== undefined && costReportedAt >= at);
 }
 
+/**
+ * Calls a function that emits frames. If a result waits for the cost of its turn, and there are any frames, the result is
+ * emitted before them and waits no longer.
+ */
+export function emitAfterPendingResult<Result>(step: OutputStep, emit: () => Result): Result {
+  const { state } = step;
+  if (state.awaitingCost === undefined) return emit();
+  step.replace(state);
+  let result: Result | undefined;
+  const frames = step.capture(() => {
+    result = emit();
+  });
+  if (step.state.awaitingCost === undefined || frames.length === 0) {
+    step.emitAll(frames);
+    return result as Result;
+  }
+  step.replace(state);
+  emitEarlyResults(step);
+  return emit();
+}
+
 /** Emits the results of the turns that have ended, while the run goes on. */
 export function emitEarlyResults(step: OutputStep): void {
   const { awaitingCost, version } = step.state;
