@@ -38,19 +38,16 @@ export function onToolsReturned(step: ControlStep, payload: HookPayload): void {
 }
 
 /**
- * Records what the child has cost so far. While a tool waits, only a higher cost than before is the price of its answer: the
+ * Records what the conversation has cost so far. While a tool waits, only a higher cost than before is the price of its answer: the
  * status line may still report an earlier change.
  */
 export function onSpent(
   step: ControlStep,
   { totalUsd, apiDurationMs }: { readonly totalUsd: number; readonly apiDurationMs: number },
 ): void {
-  const { options: { paidUsd = 0 }, spentUsd: spentBefore, apiDurationMs: durationBefore } =
-    step.state;
-  // Since 2.1.330 a child that resumes a session may count the session's earlier costs too.
-  const spentUsd = totalUsd < paidUsd ? totalUsd + paidUsd : totalUsd;
-  step.update({ spentUsd, apiDurationMs });
-  if (spentUsd > spentBefore || apiDurationMs > durationBefore) releaseTools(step);
+  const { spentUsd, apiDurationMs: durationBefore } = step.state;
+  step.update({ spentUsd: totalUsd, apiDurationMs });
+  if (totalUsd > spentUsd || apiDurationMs > durationBefore) releaseTools(step);
 }
 
 /** Lets the tools run that wait for a price, or refuses them: the price is known, or was not reported in time. */

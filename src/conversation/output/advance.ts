@@ -96,7 +96,9 @@ function control(step: ConversationStep, input: Input): readonly SessionEffect[]
   // Lines that are held back are read, and not emitted.
   const isEmitting = input.type === "read" || (input.type === "deadline" && input.name === "init");
   if (isEmitting && hasPendingLines(frames)) return [];
-  const { state: session, effects } = receiveSessionInput(before, input);
+  // The child reports its own cost, and perhaps that of the session before it.
+  const known = input.type === "cost" ? { ...input, ...frames.cost } : input;
+  const { state: session, effects } = receiveSessionInput(before, known);
   step.update({ session });
   shareFacts(step, before, input.at);
   return effects;

@@ -218,14 +218,6 @@ Deno.test("cost of tools counts before the next request", () => {
   assertEquals(session.ending, { kind: "budget" });
 });
 
-Deno.test("cost from before the child counts once", () => {
-  for (const [total, signals] of [[0.2, []], [0.7, ["SIGTERM tree"]], [0.95, []]] as const) {
-    const session = begun({ paidUsd: 0.75 });
-    session.receive(tool("a"), cost(total));
-    assertEquals(session.signals, signals, `${total}`);
-  }
-});
-
 Deno.test("conversation beyond its budget refuses tools and later messages", () => {
   const session = rested({ maxBudgetUsd: 1 });
   session.receive(message("hello there", { ticket: "one" }), submit("hello there"), BUSY, PROMPT);

@@ -383,10 +383,15 @@ Deno.test("a turn lasts until its last line or its end", () => {
 });
 
 /** A run that may cost a dollar, and has made two calls. */
-function bounded(): ConversationRun {
+function bounded(before?: EarlierOutput): ConversationRun {
   const limit = { maxBudgetUsd: 1 };
-  const run = new ConversationRun({ session: { ...limit, version: VERSION }, report: limit });
-  run.give(message("Hi"), CLOSED, REACHABLE, IDLE, BUSY, submit("Hi"), cost(0.5));
+  const run = new ConversationRun({
+    session: { ...limit, version: VERSION, ...(before && { paidUsd: before.totalUsd }) },
+    ...(before && { frames: { before } }),
+    report: limit,
+  });
+  run.give(message("Hi"), CLOSED, REACHABLE, IDLE, BUSY, submit("Hi"));
+  if (before === undefined) run.give(cost(0.5));
   run.push(prompt(), REQUEST, call("a"), call("b"));
   return run;
 }
@@ -414,6 +419,16 @@ Deno.test("run beyond its budget has one result", () => {
   assertEquals(fieldsOf(run.frames, "result", "subtype", "num_turns"), [
     ["error_max_budget_usd", 3],
   ]);
+});
+
+Deno.test("budget counts the cost before the child once", () => {
+  const before = { totalUsd: 0.75, apiDurationMs: 0, results: 1 };
+  const rows = [[[0.2], 0], [[0.7], 1], [[0.95], 0], [[0.95, 1.1], 1], [[0.2, 0.8], 1]] as const;
+  for (const [costs, kills] of rows) {
+    const run = bounded(before);
+    run.give(hook("PreToolUse", {}, "a"), ...costs.map(cost), hook("PreToolUse", {}, "b"));
+    assertEquals(run.of("kill").length, kills, `${costs}`);
+  }
 });
 
 Deno.test("child that goes on at the turn limit has one result", () => {
