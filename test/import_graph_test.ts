@@ -10,9 +10,9 @@ Deno.test("imports are static, dynamic, or of types alone", () => {
 });
 
 Deno.test("direct importers of a file come before indirect ones", () => {
-  const tests = testsReaching(["src/growing_map.ts"]);
-  const distances = tests.map((test) => loadedWith(test).get("src/growing_map.ts") ?? Infinity);
+  const tests = testsReaching(["src/growing_set.ts"]);
+  const distances = tests.map((test) => loadedWith(test).get("src/growing_set.ts") ?? Infinity);
   assertEquals(distances, distances.toSorted((one, other) => one - other));
-  assertEquals([tests[0], distances[0]], ["test/growing_map_test.ts", 1]);
+  assertEquals([tests[0], distances[0]], ["test/growing_set_test.ts", 1]);
   assert(tests.length > 10 && distances.every((distance) => distance < Infinity));
 });

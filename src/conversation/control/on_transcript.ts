@@ -223,10 +223,10 @@ function recordId(
 ): void {
   const { knownLines, lineIds } = step.state;
   const id = lineId(line);
-  if (id !== undefined) step.update({ knownLines: knownLines.with(id, true) });
+  if (id !== undefined) step.update({ knownLines: knownLines.with(id) });
   if (given === undefined) return;
   if (line.type === "user" && line.uuid !== undefined) {
-    step.update({ lineIds: lineIds.with(given, line.uuid) });
+    step.update({ lineIds: new Map(lineIds).set(given, line.uuid) });
   }
   // A message that became a part of a turn has its id in a field of its own.
   const named = line.type === "attachment"
@@ -236,7 +236,7 @@ function recordId(
     : undefined;
   if (typeof named === "string" && given !== "" && given !== named) {
     const { facts } = step.state;
-    step.update({ facts: { ...facts, givenIds: facts.givenIds.with(named, given) } });
+    step.update({ facts: { ...facts, givenIds: new Map(facts.givenIds).set(named, given) } });
     step.emit({ type: "named", line: named, given });
   }
 }

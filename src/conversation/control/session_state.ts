@@ -5,7 +5,7 @@ import type { ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Message, Prompt, PromptPart } from "./message.ts";
 import type { EchoState } from "../terminal/paste.ts";
 import type { HelperReply, Input } from "./input.ts";
-import { type GrowingMap, growingMap } from "../../growing_map.ts";
+import { type GrowingSet, growingSet } from "../../growing_set.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { SCANNER_START, type ScannerState } from "../terminal/terminal_scanner.ts";
 import type { JsonObject } from "../../json_object.ts";
@@ -162,9 +162,9 @@ interface MessageState {
   /** Prompts that the child has taken, as a hook has told, and that the transcript does not hold yet. */
   readonly unwritten: readonly Prompt[];
   /** The ids of the transcript's lines. */
-  readonly knownLines: GrowingMap<string, true>;
+  readonly knownLines: GrowingSet<string>;
   /** The ids of prompts in the transcript, by those that the caller gave them. */
-  readonly lineIds: GrowingMap<string, string>;
+  readonly lineIds: ReadonlyMap<string, string>;
 }
 
 function noMessages(): MessageState {
@@ -173,8 +173,8 @@ function noMessages(): MessageState {
     queue: [],
     sent: [],
     unwritten: [],
-    knownLines: growingMap(),
-    lineIds: growingMap(),
+    knownLines: growingSet(),
+    lineIds: new Map(),
   };
 }
 

@@ -1,11 +1,9 @@
-import { type GrowingMap, growingMap } from "../../growing_map.ts";
-
 /** What the control finds out and the output prints. Control and output hold the same object, and only control replaces it. */
 export interface SharedFacts {
   /** The decisions about calls that needed a permission, by the ids of the calls. */
-  readonly decisions: GrowingMap<string, CallDecision>;
+  readonly decisions: ReadonlyMap<string, CallDecision>;
   /** The ids that the caller gave prompts, by those that they have in the transcript. */
-  readonly givenIds: GrowingMap<string, string>;
+  readonly givenIds: ReadonlyMap<string, string>;
   /** The connections to MCP servers, by the servers' names. */
   readonly servers: Readonly<Record<string, "connected" | "failed">>;
 }
@@ -32,5 +30,5 @@ export type CallDecision =
 
 /** The model before the first input. */
 export function noFacts(): SharedFacts {
-  return { decisions: growingMap(), givenIds: growingMap(), servers: {} };
+  return { decisions: new Map(), givenIds: new Map(), servers: {} };
 }

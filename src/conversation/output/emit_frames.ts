@@ -75,7 +75,7 @@ export function emitTasks(
     step.update({
       tasks,
       // A short task may begin and end in one line.
-      ...(started === undefined ? {} : { allTasks: allTasks.with(started.id, started) }),
+      ...(started === undefined ? {} : { allTasks: new Map(allTasks).set(started.id, started) }),
       taskEnds: endsAfter(taskEnds, { frames, started }),
     });
     return frames;
@@ -90,11 +90,13 @@ function endsAfter(
     readonly started: Task | undefined;
   },
 ): OutputState["taskEnds"] {
-  const isAgain = started !== undefined && before.has(started.id);
-  return frames.filter(({ subtype }) => subtype === "task_notification").reduce(
-    (ends, { task_id: id, status }) => ends.with(asText(id), asText(status)),
-    isAgain ? before.without(started.id) : before,
-  );
+  const ended = frames.filter(({ subtype }) => subtype === "task_notification");
+  // As nearly always.
+  if (started === undefined && ended.length === 0) return before;
+  const ends = new Map(before);
+  if (started !== undefined) ends.delete(started.id);
+  for (const { task_id: id, status } of ended) ends.set(asText(id), asText(status));
+  return ends;
 }
 
 /** Returns a task that this run has seen, or a subagent of an earlier run, which can be woken. */

@@ -2,7 +2,6 @@ import type { ToolUse } from "../../claude/transcript/turn.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { Report, ReportOptions } from "./result/verdict.ts";
 import type { Activity, OutputOptions } from "./output_options.ts";
-import { type GrowingMap, growingMap } from "../../growing_map.ts";
 import {
   type ExactState,
   NO_PARTIAL,
@@ -83,16 +82,16 @@ export function startOutput(options: OutputOptions, reporting: ReportOptions): O
     deferredLines: undefined,
     preserved: new Map(),
     toolUses: new Map(),
-    agentCalls: growingMap(),
+    agentCalls: new Map(),
     skills: [],
-    forks: growingMap(),
+    forks: new Map(),
     failed: undefined,
     tasks: new Map(),
     awaitsSubagent: false,
     isAmidAnswer: false,
     unstartedCall: undefined,
-    allTasks: growingMap(),
-    taskEnds: growingMap(),
+    allTasks: new Map(),
+    taskEnds: new Map(),
     shells: new Map(),
     openCalls: new Map(),
     shellCalls: new Map(),
@@ -234,11 +233,11 @@ interface CallFields {
   /** The calls that have not returned, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   /** Calls that have started subagents, and have returned. */
-  readonly agentCalls: GrowingMap<string, ToolUse>;
+  readonly agentCalls: ReadonlyMap<string, ToolUse>;
   /** Calls of skills that have not returned, and may be carried out by subagents. */
   readonly skills: readonly ToolUse[];
   /** Skills that subagents carry out, by the ids of the subagents. */
-  readonly forks: GrowingMap<string, ForkedSkill>;
+  readonly forks: ReadonlyMap<string, ForkedSkill>;
   /** The calls that have failed, or were refused. */
   readonly failed: Chain<ToolUse> | undefined;
   /** Calls of the session itself that have not returned, by their ids. */
@@ -288,9 +287,9 @@ export type HookedTask =
 interface TaskFields {
   readonly tasks: Tasks;
   /** All tasks so far, as they began. */
-  readonly allTasks: GrowingMap<string, Task>;
+  readonly allTasks: ReadonlyMap<string, Task>;
   /** The statuses of tasks that have ended and not begun again, by their ids. */
-  readonly taskEnds: GrowingMap<string, string>;
+  readonly taskEnds: ReadonlyMap<string, string>;
   /** Reports of hooks whose calls have not been emitted yet. */
   readonly hookedTasks: readonly HookedTask[];
   /** Whether the lines after a subagent's end wait for lines of the subagent. */

@@ -63,5 +63,5 @@ export function refuseWithdrawn(step: ControlStep): void {
 export function recordDecision(step: ControlStep, id: unknown, decision: CallDecision): void {
   const { facts } = step.state;
   if (typeof id !== "string") return;
-  step.update({ facts: { ...facts, decisions: facts.decisions.with(id, decision) } });
+  step.update({ facts: { ...facts, decisions: new Map(facts.decisions).set(id, decision) } });
 }

@@ -182,7 +182,7 @@ export class Simulation {
 
   /** What became of the calls for which a permission was needed. */
   get decisions(): readonly string[] {
-    return this.state.facts.decisions.values();
+    return [...this.state.facts.decisions.values()];
   }
 }
 

@@ -236,7 +236,7 @@ Deno.test("a long turn keeps no calls that have returned", () => {
   const { toolUses, agentCalls, shells } = run.state;
   // A subagent may go on in the background.
   assertEquals([toolUses.size, shells.size], [0, 0]);
-  assertEquals(agentCalls.values().map(({ id }) => id), ["agent"]);
+  assertEquals([...agentCalls.keys()], ["agent"]);
 });
 
 /** A line that is written in a second, or at an unknown time. */

@@ -1,5 +1,5 @@
 import { type Chain, chained } from "../../../chain.ts";
-import { type GrowingMap, growingMap } from "../../../growing_map.ts";
+import { type GrowingSet, growingSet } from "../../../growing_set.ts";
 import { type Entry, isCompactionBoundary } from "../../../claude/transcript/entry.ts";
 import { trimEntry } from "../../../claude/transcript/kept_entry.ts";
 import {
@@ -29,7 +29,7 @@ export interface KeptLines {
   /** The cost that the child has written at its end. */
   readonly cost: Cost | undefined;
   /** The ids of lines of this run that are not kept any more. */
-  readonly gone: GrowingMap<string, true>;
+  readonly gone: GrowingSet<string>;
 }
 
 /**
@@ -44,7 +44,7 @@ export function noLines(earlier: readonly Entry[] = []): KeptLines {
     notes: earlier.reduce((notes, entry) => addToNotes(notes, entry, { earlier: true }), NO_NOTES),
     answers: earlier.reduce(answersAfter, new Set<string>()),
     cost: undefined,
-    gone: growingMap(),
+    gone: growingSet(),
   };
 }
 

@@ -107,6 +107,6 @@ export function recordFork(
   const description = findSkillDescription(entries, skillName(call));
   step.update({
     skills: skills.filter((each) => each !== call),
-    forks: forks.with(agentId, { call, description }),
+    forks: new Map(forks).set(agentId, { call, description }),
   });
 }

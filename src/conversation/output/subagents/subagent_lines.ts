@@ -289,7 +289,7 @@ export function forgetReturnedCalls(step: OutputStep, { message }: UserEntry): v
     if (call === undefined) continue;
     toolUses.delete(call.id);
     const startsAgent = call.name === "Agent" || call.name === "Task";
-    if (startsAgent) agentCalls = agentCalls.with(call.id, call);
+    if (startsAgent) agentCalls = new Map(agentCalls).set(call.id, call);
     // The result of the turn lists the input of refused calls.
     else if (is_error === true && call.agentId === undefined) failed = chained(failed, call);
   }

@@ -60,7 +60,7 @@ export function forgetReported(step: OutputStep, { past, recent }: RunTurns): vo
       ...kept,
       entries: chainOf(entries),
       past: withTurns(past, recent.slice(0, over)),
-      gone: gone.reduce((all, id) => all.with(id, true), kept.gone),
+      gone: gone.reduce((all, id) => all.with(id), kept.gone),
     },
     turnPrompts: new Set([...turnPrompts].filter((id) => ids.has(id))),
     failed: chainOf(listOf(failed).filter(({ id }) => calls.has(id))),
