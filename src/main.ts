@@ -100,16 +100,20 @@ async function commandText(
   >,
 ): Promise<string> {
   switch (command.kind) {
-    case "help":
-      return command.command === undefined
-        ? (await import("./cli/help/manual.ts")).helpText()
-        : (await import("./cli/help/command_help.ts")).commandHelp(command.command);
+    case "help": {
+      if (command.command !== undefined) {
+        const { commandHelp } = await import("./cli/help/command_help.ts");
+        return commandHelp(command.command, command.action);
+      }
+      const { helpText, shortHelp } = await import("./cli/help/run_help.ts");
+      return command.short ? shortHelp() : helpText();
+    }
     case "version":
       return await (await import("./cli/commands/real_claude.ts")).versionText(command);
     case "completion":
       return (await import("./cli/help/completion.ts")).completion(command.shell);
     case "man":
-      return (await import("./cli/help/manual.ts")).manPage();
+      return (await import("./cli/help/man_page.ts")).manPage();
   }
 }
 

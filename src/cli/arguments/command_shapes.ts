@@ -76,7 +76,7 @@ const CONVERSATION: Operands = {
   min: 1,
   max: 1,
 };
-const NO_WAIT: CommandFlag = flag("--no-wait", "Do not wait for the answer of the model");
+const NO_WAIT: CommandFlag = flag("--no-wait", "Do not wait for the model's answer");
 const NOTHING: Operands = { name: "nothing", placeholder: "", min: 0, max: 0 };
 const FOLDER: Operands = { name: "a folder", placeholder: "folder", min: 1, max: 1 };
 const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
@@ -94,25 +94,25 @@ const CASSETTES: Operands = {
 
 export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   doctor: {
-    summary: "Look for what could keep a run from working",
+    summary: "Check that runs will work on this machine",
     flags: [
-      flag("--offline", "Leave the API alone"),
-      flag("--run", "Send one real prompt, and tell how long it took"),
+      flag("--offline", "Do not contact the API"),
+      flag("--run", "Send one real prompt, and time it"),
       flag("--json", "One JSON object instead of lines"),
-      flag("--claude-binary <path>", "The Claude Code to look at (default: on PATH)"),
+      flag("--claude-binary <path>", "The Claude Code to check (default: on PATH)"),
     ],
   },
   sweep: {
-    summary: "Bring home and remove what earlier runs have left",
+    summary: "Recover transcripts and clean up after crashed runs",
     flags: [
-      flag("--dry-run", "Only say what would be done"),
+      flag("--dry-run", "Only report, remove nothing"),
       flag("--json", "One JSON object instead of lines"),
     ],
   },
   learn: {
     summary: "Measure a Claude Code that is newer than this program",
     flags: [
-      flag("--check", "Only say whether the version is known"),
+      flag("--check", "Only report whether the version is known"),
       flag("--claude-binary <path>", "The Claude Code to measure (default: on PATH)"),
     ],
   },
@@ -123,24 +123,24 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     operands: { install: FOLDER, remove: FOLDER, status: { ...FOLDER, min: 0 } },
   },
   cassette: {
-    summary: "Replay, draw, fork, compare, scrub or check what was recorded",
+    summary: "Replay, inspect, compare, fork, scrub and check recordings",
     flags: [
-      flag("--json", "With info and diff: one JSON object", ["info", "diff"]),
-      flag("--split <bytes>", "With replay: in pieces of so many bytes", ["replay"]),
+      flag("--json", "One JSON object instead of lines", ["info", "diff"]),
+      flag("--split <bytes>", "Give the output in pieces of so many bytes", ["replay"]),
       flag("--mode <how>", "As the program: verify (default), stub or inert", AS_PROGRAM),
-      flag("--speed <factor>", "Times faster than recorded (default: at once)", AS_PROGRAM),
-      flag("--patience <seconds>", "How long its caller may take (default 30)", AS_PROGRAM),
-      flag("--report <file>", "Write there what its caller does otherwise", AS_PROGRAM),
-      flag("--at <turn>", "With fork: the last turn that stays", ["fork"]),
-      flag("--prompt <text>", "With fork: what is said then (repeatable)", ["fork"]),
-      flag("--model <model>", "With fork: another model", ["fork"]),
-      flag("--api-cassette <folder>", "With fork: who answers instead of the API", ["fork"]),
-      flag("--record <folder>", "With fork: where the fork is recorded", ["fork"]),
-      flag("--prompts", "With scrub: what the user wrote too", ["scrub"]),
-      flag("--answers", "With scrub: what the model wrote too", ["scrub"]),
-      flag("--out <folder>", "With scrub: into a new folder instead", ["scrub"]),
-      flag("--name <words>", "With scrub: another name (repeatable)", ["scrub"]),
-      flag("--input-name <file>", "The tape in each folder, as input.jsonl", ["scrub", "lint"]),
+      flag("--speed <factor>", "As the program: times faster (default: no pauses)", AS_PROGRAM),
+      flag("--patience <time>", "As the program: wait for the caller (default 30s)", AS_PROGRAM),
+      flag("--report <file>", "As the program: report the caller's differences", AS_PROGRAM),
+      flag("--at <turn>", "The last turn to keep; 0 keeps none (required)", ["fork"]),
+      flag("--prompt <text>", "The next prompt (repeatable)", ["fork"]),
+      flag("--model <model>", "Another model", ["fork"]),
+      flag("--api-cassette <folder>", "A cassette that answers instead of the API", ["fork"]),
+      flag("--record <folder>", "Record the fork into a new folder", ["fork"]),
+      flag("--prompts", "Blank the user's texts too", ["scrub"]),
+      flag("--answers", "Blank the model's texts too", ["scrub"]),
+      flag("--out <folder>", "Write into a new folder instead of in place", ["scrub"]),
+      flag("--name <words>", "Remove this name too (repeatable)", ["scrub"]),
+      flag("--input-name <file>", "The name of the tape in each folder", ["scrub", "lint"]),
     ],
     action: {
       name: "an action",
@@ -158,64 +158,64 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     },
   },
   relay: {
-    summary: "Answer requests to the Messages API from what was recorded",
+    summary: "Record and replay the Messages API of any program",
     flags: [
-      flag("--cache <folder>", "The cassette whose api/ is played"),
-      flag("--on-miss <how>", "What is not recorded: fail (default) or record"),
-      flag("--upstream <url>", "Who is asked then (default: Anthropic)"),
-      flag("--offline", "Ask nobody, even with --on-miss record"),
-      flag("--allow-upstream", "Let --on-miss record ask under CI=true too"),
+      flag("--cache <folder>", "The cassette, or a new folder (required)"),
+      flag("--on-miss <how>", "Requests not recorded: fail (default) or record"),
+      flag("--upstream <url>", "The API to record (default: Anthropic)"),
+      flag("--offline", "Never ask the API, even with --on-miss record"),
+      flag("--allow-upstream", "Let --on-miss record ask the API under CI=true"),
       flag("--match <how>", "normalized (default), exact or sequence"),
-      flag("--ignore <pointer>", "A place that does not count, as /metadata"),
-      flag("--speed <factor>", "Times faster than it came (default: at once)"),
-      flag("--inject <faults>", "Go wrong: 529@2,reset@3,stall=5s@4"),
-      flag("--bind <address>", "Where to listen (default 127.0.0.1)"),
+      flag("--ignore <pointer>", "A part of bodies to ignore, such as /metadata"),
+      flag("--speed <factor>", "Times faster than recorded (default: no pauses)"),
+      flag("--inject <faults>", "Simulate faults: 529@2,reset@3,stall=5s@4"),
+      flag("--bind <address>", "The address to listen on (default 127.0.0.1)"),
       flag("--port <number>", "The port to listen on (default: a free one)"),
       flag("--no-secret", "Leave the secret out of the base URL"),
-      flag("--stats", "Print at the end what happened, as JSON"),
+      flag("--stats", "Print statistics as JSON at the end"),
     ],
   },
   drift: {
-    summary: "Look what recordings hold that is not as it is known",
+    summary: "Report what this version does not recognise in recordings",
     flags: [
       flag("--json", "One JSON object instead of a table"),
-      flag("--allow-empty", "Succeed where there is nothing to check"),
-      flag("--input-name <file>", "The tape in each folder, as input.jsonl"),
-      flag("--against <claude>", "Run them again: a version, or an executable"),
-      flag("--allowedTools <tools>", "What may run then (default: no tool)"),
-      flag("--sdk <path>", "An Agent SDK: python3, venv, or package of npm"),
-      flag("--no-sdk", "Ask no Agent SDK (default: those that are found)"),
+      flag("--allow-empty", "Succeed if there is nothing to check"),
+      flag("--input-name <file>", "The name of the tape in each folder"),
+      flag("--against <claude>", "Repeat them with a version or an executable"),
+      flag("--allowedTools <tools>", "Tools that may run then (default: none)"),
+      flag("--sdk <path>", "An Agent SDK: python3, a venv, or an npm package"),
+      flag("--no-sdk", "Use no Agent SDK (default: all that are found)"),
     ],
     operands: { "": CASSETTES },
   },
   bisect: {
     summary: "Find the version of Claude Code that changed behaviour",
     flags: [
-      flag("--good <version>", "A version that is as it should be (required)"),
-      flag("--bad <version>", "A later one that is not (default: the newest)"),
-      flag("--run <command>", "A command that tells them apart by its exit code"),
-      flag("--allowedTools <tools>", "What cassettes may run (default: no tool)"),
+      flag("--good <version>", "A version with the right behaviour (required)"),
+      flag("--bad <version>", "A later one with the wrong one (default: newest)"),
+      flag("--run <command>", "A command whose exit code judges a version"),
+      flag("--allowedTools <tools>", "Tools that may run (default: none)"),
       flag("--keep", "Keep downloaded versions in the cache"),
       flag("--json", "One JSON object instead of lines"),
     ],
     operands: { "": { ...CASSETTES, name: "a cassette or a folder of them", min: 0 } },
   },
   serve: {
-    summary: "Hold conversations for other programs",
+    summary: "Run a background server: warm starts, HTTP API",
     flags: [
-      flag("--warm <number>", "Children that wait, of each kind (default 1)", STARTING),
-      flag("--max <number>", "Children that wait, in all (default 4)", STARTING),
-      flag("--idle <seconds>", "How long for nobody (default 900)", STARTING),
-      flag("--profiles <file>", "What some wait for in any case, a line each", STARTING),
-      flag("--conversations <number>", "How many at once (default 64)", STARTING),
-      flag("--port <number>", "HTTP on loopback too, with a token (0: any)", STARTING),
-      flag("--bind <address>", "With --port: another address", STARTING),
-      flag("--background <seconds>", "As --warm starts it: end after so long idle", STARTING),
-      flag("--agentapi", "One conversation for clients of agentapi, too", STARTING),
-      flag("--install", "Write systemd units that start it so", STARTING),
+      flag("--warm <number>", "Warm children for each profile (default 1)", STARTING),
+      flag("--max <number>", "Warm children in all (default 4)", STARTING),
+      flag("--idle <time>", "Stop unused warm children after this (default 15m)", STARTING),
+      flag("--profiles <file>", "Profiles to keep warm, one JSON object a line", STARTING),
+      flag("--conversations <number>", "Most conversations at once (default 64)", STARTING),
+      flag("--port <number>", "Serve HTTP on loopback too; 0 picks a free port", STARTING),
+      flag("--bind <address>", "With --port: listen on another address", STARTING),
+      flag("--background <time>", "End after this long unused, as --warm starts it", STARTING),
+      flag("--agentapi", "Serve clients of agentapi too", STARTING),
+      flag("--install", "Write systemd units that start it with these flags", STARTING),
       flag("--uninstall", "Remove those units", STARTING),
-      flag("--json", "With status: one JSON object instead of lines", ["status"]),
-      flag("--now", "With stop: end what is under way, too", ["stop"]),
+      flag("--json", "One JSON object instead of lines", ["status"]),
+      flag("--now", "Stop running turns too", ["stop"]),
     ],
     action: { name: "an action", choices: ["status", "stop"], isOptional: true },
     operands: { "": { ...NOTHING, rest: "flags of claude -p" } },
@@ -231,7 +231,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   },
   send: {
     summary: "Send a message to a conversation, and print the answer",
-    flags: [flag("--interrupt", "Stop the turn under way first"), NO_WAIT],
+    flags: [flag("--interrupt", "Stop the running turn first"), NO_WAIT],
     operands: { "": { ...CONVERSATION, usage: "<id> [text]", max: 2 } },
   },
   answer: {
@@ -245,17 +245,17 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     operands: { "": CONVERSATION },
   },
   attach: {
-    summary: "Watch the screen of a conversation of the server's",
-    flags: [flag("--take-over", "Type in it too, until Ctrl-] hands it back")],
+    summary: "Show the live screen of a conversation",
+    flags: [flag("--take-over", "Type in it too, until Ctrl-] gives it back")],
     operands: { "": CONVERSATION },
   },
   logs: {
-    summary: "Print the frames of a conversation of the server's",
-    flags: [flag("--follow", "Go on until the conversation ends")],
+    summary: "Print the frames of a conversation",
+    flags: [flag("--follow", "Follow the conversation until it ends")],
     operands: { "": CONVERSATION },
   },
   completion: {
-    summary: "Print the completions of the command line for a shell",
+    summary: "Print completions for bash, zsh or fish",
     flags: [],
     action: { name: "a shell", choices: ["bash", "zsh", "fish"] },
   },
@@ -275,10 +275,13 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   },
 };
 
-/** Returns the command lines of a command, such as `claude-print shim status [folder]`. */
-export function commandUsage(command: CommandName): readonly string[] {
+/**
+ * Returns the command lines of a command, or of one of its actions, such as `claude-print shim status [folder]`.
+ */
+export function commandUsage(command: CommandName, action?: string): readonly string[] {
   const { flags, action: first, operands = {} } = COMMAND_SHAPES[command];
-  const words = [...(first?.isOptional ?? !first ? [""] : []), ...first?.choices ?? []];
+  const all = [...(first?.isOptional ?? !first ? [""] : []), ...first?.choices ?? []];
+  const words = action === undefined ? all : [action];
   return words.map((word) =>
     [
       `claude-print ${command}`,

@@ -24,7 +24,7 @@ function bashCompletion(): string {
       `    ${name})`,
       `      flags=${shellQuote(flagCompletions(name).flatMap(flagNames).join(" "))}`,
       `      first=${shellQuote(first?.choices.join(" ") ?? "")}`,
-      `      others=${bashValues(operandCompletions(name).values)}`,
+      `      others=${shellQuote(bashValues(operandCompletions(name).values))}`,
       "      ;;",
     ].join("\n");
   });
@@ -396,6 +396,7 @@ function operandCompletions(
   command: CommandName,
 ): { readonly name: string; readonly values: ValueCompletion } {
   const [operands] = Object.values(COMMAND_SHAPES[command].operands ?? {});
+  if (command === "help") return { name: "command", values: COMMAND_NAMES };
   return operands === undefined
     ? { name: "", values: "anything" }
     : { name: operands.name, values: valuesByLabel(operands.placeholder) };

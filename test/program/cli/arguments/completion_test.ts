@@ -86,6 +86,7 @@ const CASES: readonly (readonly [line: string, offers: readonly string[] | keyof
     ["doctor --verb", []],
     ["shim ", ["install", "remove", "status"]],
     ["completion f", ["fish"]],
+    ["help dr", ["drift"]],
     ["completion fish b", []],
     ["cassette replay --h", ["--help"]],
     ["--input-file f", "files"],
