@@ -13,8 +13,21 @@ export const MIRROR_RESET = "\x1b[?2026l\x1b[?6l\x1b[?7h\x1b[4l\x1b[r\x1b[0m\x1b
 /** A mirror may have any size, and is on its terminal's other screen already. */
 const TARGET = { size: { rows: LARGEST_SIDE, cols: LARGEST_SIDE }, otherScreen: false };
 
+/** What Claude Code draws between two words: blanks, colours, moves, and the beginning of the next row of a notice. */
+const GAP = String.raw`(?:\x1b\[[\d;]{0,20}[mG]|[\s\u258e]){1,9}`;
+/** The notice of a debug log in the private folder of a run, see `withoutOwnNotice()`. */
+const OWN_LOG_NOTICE = new RegExp(
+  ["\u258e", "Debug", "mode", "enabled", "\u00b7", "logging", "to", "/"].join(GAP) +
+    String.raw`[^\x1b\s]{1,300}/own/debug\.log`,
+  "gu",
+);
+// deno-lint-ignore no-control-regex
+const LOOKS = /\x1b\[[\d;]*m|[\r\n]+/gu;
+
 /**
  * What of a child's output the user's terminal may be given to show the same screen.
+ *
+ * The notice of our own debug log is left out if it comes in one chunk, as Claude Code writes it (2.1.332).
  *
  * @see filterDrawing for what passes
  */
@@ -23,5 +36,7 @@ export function filterForMirror(
   bytes: Uint8Array,
 ): { readonly state: MirrorState; readonly text: string } {
   const { state: next, pieces } = filterDrawing(state, bytes, TARGET);
-  return { state: next, text: pieces.map(({ text }) => text).join("") };
+  const text = pieces.map((piece) => piece.text).join("");
+  const shown = text.replace(OWN_LOG_NOTICE, (notice) => (notice.match(LOOKS) ?? []).join(""));
+  return { state: next, text: shown };
 }

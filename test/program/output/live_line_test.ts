@@ -9,7 +9,10 @@ const SIZE = { rows: 24, cols: 80 };
 
 /** A tool that runs until the test lets it end. */
 const WAIT = "until [ -e go ]; do sleep 0.02; done";
-const TURNS = [[{ tools: [{ name: "Bash", input: { command: WAIT } }] }, { text: "Done." }]];
+const TURNS = [[
+  { text: "I look.", tools: [{ name: "Bash", input: { command: WAIT } }] },
+  { text: "Done." },
+]];
 
 /** Starts `claude-print` in a terminal. */
 function startInTerminal(
@@ -62,7 +65,7 @@ Deno.test("the live line shows the tool, then answer and closing line remain", a
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("Ctrl-C erases the live line or the screen", async () => {
+Deno.test("Ctrl-C leaves the answer so far and the reason", async () => {
   for (const [args, shown] of [[[], "Bash until"], [["--show"], "Bash("]] as const) {
     await using claude = await StandIn.set({ turns: TURNS });
     await using run = startInTerminal(claude, [...args, "hello"]);
@@ -70,7 +73,10 @@ Deno.test("Ctrl-C erases the live line or the screen", async () => {
     run.press("\x03");
     const { status, bytes } = await run.end();
     assertEquals(status, { kind: "exited", code: 130 });
-    assertClosed(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+    assertClosed(await rowsOf(bytes), [
+      "I look.",
+      "claude-print: The run was interrupted by SIGINT",
+    ]);
     assertEquals(await touched(bytes), await touched(encode("")));
   }
 });
