@@ -22,6 +22,14 @@ const REPLIES: Scenario["replies"] = {
   ],
   "And how many folders?": [{ text: "One folder." }],
   "List three colours": [{ text: "Red\nGreen\nBlue" }],
+  "Tell me a story": [{ text: "A fox found a door in the wood.\nIt went in and slept." }],
+  "Run the tests": [
+    { tools: [{ name: "Bash", input: { command: "echo 1..2; echo ok 1; echo ok 2" } }] },
+    { text: "All tests pass." },
+  ],
+  "Think of a number.": [{ text: "Seven." }],
+  "Double it.": [{ text: "Fourteen." }],
+  "Say it in French": [{ text: "Bonjour !" }],
   "Count to three": [
     { tools: [{ name: "Bash", input: { command: "seq 3" } }] },
     { text: "1, 2, 3" },
