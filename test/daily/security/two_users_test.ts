@@ -32,12 +32,14 @@ const TALK = `
 for socket in run.sock http.sock; do
   curl -sS -m 5 --unix-socket "$1/$socket" http://localhost/ && echo "REACHED $socket"
 done
-for path in / /v1/conversations "/v1/conversations/$3" "/v1/conversations/$3/events" /openapi.json /metrics; do
+for path in / /v1/server /v1/conversations "/v1/conversations/$3" "/v1/conversations/$3/events" /openapi.json /metrics; do
   for header in 'X: y' 'Authorization: Bearer 0' 'Authorization: Basic OjA=' 'Cookie: token=0'; do
     curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -H "$header" "$2$path"
   done
 done
 curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -H 'Content-Type: application/json' -d '{"prompt":"x"}' "$2/v1/run"
+curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -X DELETE "$2/v1/server?now=true"
+curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -X POST "$2/v1/conversations/$3/interrupt"
 `;
 
 Deno.test(skipIfLacking(OTHER_USER_LACK ?? missingTool("curl"), {
@@ -90,6 +92,8 @@ Deno.test(skipIfLacking(OTHER_USER_LACK ?? missingTool("curl"), {
     const seen = [prompt, key, variable, token, id].filter((word) => output.includes(`${word}`));
     assertEquals(seen, []);
     assertMatch(output, /http\.sock: Permission denied/u);
+    assertEquals((await client.ask("GET", `/v1/conversations/${id}`)).body.state, "working");
+    assertEquals((await client.ask("GET", "/v1/server")).body.state, "running");
     await client.ask("DELETE", `/v1/conversations/${id}`);
   },
 }));
