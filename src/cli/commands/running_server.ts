@@ -50,7 +50,7 @@ const EXPLAIN_MS = 1000;
 /** How long a server that answers no more may take to end its children, in milliseconds. */
 const END_MS = 60_000;
 
-/** Ends the server and waits until it removes its socket, which it does when its children have ended. */
+/** Ends the server and waits until it removes its lock, which it does when its children have ended. */
 async function stopServer({ now }: { readonly now: boolean }): Promise<number> {
   const env = callerEnvironment();
   let server: ServerClient;
@@ -63,14 +63,14 @@ async function stopServer({ now }: { readonly now: boolean }): Promise<number> {
   }
   const { started_at: startedAt, pid } = await fetchStatus(server);
   await server.request(`/v1/server?now=${now}`, { method: "DELETE" });
-  const { httpSocket } = serverPlaces(env);
+  const { lock } = serverPlaces(env);
   const begunAt = performance.now();
   let [answeredAt, isExplained] = [begunAt, now];
-  while (fileAt(httpSocket) !== undefined) {
+  while (fileAt(lock) !== undefined) {
     await new Promise((done) => setTimeout(done, CHECK_INTERVAL_MS));
     try {
       const status = await fetchStatus(server);
-      // A next server has the socket already.
+      // Another server has the lock by now.
       if (status.pid !== pid || status.started_at !== startedAt) break;
       answeredAt = performance.now();
     } catch (error) {

@@ -90,6 +90,16 @@ export async function serve(options: ServeOptions): Promise<number> {
   const cwd = currentFolder();
   const inherited = takeInheritedSocket(env, { pid: Deno.pid });
   await using undo = new AsyncDisposableStack();
+  const [stopping, stoppingNow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const stop = (now: boolean) => {
+    stopping.resolve();
+    if (now) stoppingNow.resolve();
+  };
+  let signals = 0;
+  // Until everything else is undone: a signal must not end the program before its children have ended.
+  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
+    stop(++signals > 1 || signal === "SIGQUIT");
+  }));
   const places = serverPlaces(env);
   undo.use(claimServerFolder(places, { inherits: inherited !== undefined }));
   const { path: folder } = undo.use(borrowFolder(env));
@@ -108,11 +118,6 @@ export async function serve(options: ServeOptions): Promise<number> {
     ? undefined
     : undo.use(await AgentConversation.open(registry, createAgentProfile(options.agentArgs)));
   const delegated = { total: 0, running: 0 };
-  const [stopping, stoppingNow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const stop = (now: boolean) => {
-    stopping.resolve();
-    if (now) stoppingNow.resolve();
-  };
   const { servers, url } = listenForHttp(options.tcp, {
     places,
     undo,
@@ -145,10 +150,6 @@ export async function serve(options: ServeOptions): Promise<number> {
       onInternalError: logInternalError,
     })));
   undo.use(catchUncaughtErrors(logInternalError));
-  let signals = 0;
-  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
-    stop(++signals > 1 || signal === "SIGQUIT");
-  }));
   if (options.backgroundMs !== undefined) {
     undo.use(attendBackground({
       idleMs: options.backgroundMs,

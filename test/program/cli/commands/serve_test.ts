@@ -126,6 +126,8 @@ Deno.test("serve status reports, serve stop ends the server", async () => {
     const state = async () => JSON.parse((await run("status", "--json")).stdout).state;
     await until(async () => await state() === "stopping", "it is stopping");
     assertEquals((await run("stop", "--now")).stdout, "The server has ended\n");
+    const lock = talk.server.httpSocket.replace("http.sock", "lock");
+    await assertRejects(() => Deno.lstat(lock), Deno.errors.NotFound);
     assertEquals((await waiting).stdout, "The server has ended\n");
     assertEquals((await talk.server.ended).code, 0);
     const none = await run("status");
