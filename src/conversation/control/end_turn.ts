@@ -11,7 +11,13 @@ import { withdraw } from "../protocol/questions/unanswered.ts";
 import { isOutputWritten } from "../protocol/structured_output.ts";
 import { beginTurn, isSubmitted } from "./begin_turn.ts";
 import { boundLostPrompt, clearInputBox, isNextPrompt, isPromptRecorded } from "./stop_turn.ts";
-import { announcedEnding, announces, endSession, settledEnding } from "./end_session.ts";
+import {
+  announcedEnding,
+  announces,
+  endSession,
+  interruptChild,
+  settledEnding,
+} from "./end_session.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline, type Ending } from "./effect.ts";
 import type { Input } from "./input.ts";
@@ -269,6 +275,20 @@ export function endAtOnce(step: ControlStep): boolean {
     (step.state.isTaskless || isOnRecord(step.state)) && !isAwaitingCost(step.state);
   if (mayEnd) endSession(step, ending);
   return mayEnd;
+}
+
+/**
+ * Stops the child. A turn whose end a hook has announced keeps that end; what stops the child is then the end of the turn of
+ * a message that the child was given before.
+ */
+export function stopChild(step: ControlStep, ending: Ending): void {
+  const announced = announcedEnding(step.state);
+  if (announced === undefined || step.state.sent.length === 0) {
+    interruptChild(step, announced ?? ending);
+    return;
+  }
+  endTurn(step, announced, { recorded: false, followed: true });
+  interruptChild(step, ending);
 }
 
 /** The announced end of the last turn, if nothing is known that may follow it, and a hook keeps the child at its end. */

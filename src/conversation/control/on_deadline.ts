@@ -6,13 +6,7 @@ import { backgroundTasksOf } from "./background_wait.ts";
 import { lookBeforeEnter } from "./begin_turn.ts";
 import type { ControlStep } from "./control_step.ts";
 import { forgetNotices, hasOtherStopHooks, isFollowed } from "./follow_ups.ts";
-import {
-  announcedEnding,
-  answerEndHook,
-  endSession,
-  interruptChild,
-  remindChild,
-} from "./end_session.ts";
+import { answerEndHook, endSession, remindChild } from "./end_session.ts";
 import { deliverNext, isAtRest, renewEarly } from "./deliver.ts";
 import { releaseTools } from "./budget.ts";
 import { releaseFirstRequest } from "./await_servers.ts";
@@ -21,7 +15,7 @@ import { deadline } from "./effect.ts";
 import type { DeadlineName } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
 import { currentPrompt, takeFirst } from "./taken_prompts.ts";
-import { endInAnyCase, endTurn, settleCost } from "./end_turn.ts";
+import { endInAnyCase, endTurn, settleCost, stopChild } from "./end_turn.ts";
 
 /** Does what follows when something took as long as it may. */
 export function onDeadline(
@@ -45,7 +39,7 @@ function onOpenDeadline(
 ): void {
   switch (name) {
     case "timeout":
-      return interruptChild(step, announcedEnding(step.state) ?? { kind: "timeout" });
+      return stopChild(step, { kind: "timeout" });
     case "start":
       return endSession(step, {
         kind: "not-started",
@@ -176,7 +170,7 @@ function onSilence(step: ControlStep, at: number): void {
     awaitsCaller(step.state);
   const quietMs = isBusy ? 0 : at - lifeAt;
   if (quietMs < idleTimeoutMs) step.emit(deadline("silence", idleTimeoutMs - quietMs));
-  else interruptChild(step, announcedEnding(step.state) ?? { kind: "silent" });
+  else stopChild(step, { kind: "silent" });
 }
 
 /** Whether the child waits for the caller, who may be a person. */

@@ -80,7 +80,10 @@ export function onTranscript(step: ControlStep, line: Entry): void {
   const isLate = step.state.awaitsEarlierLines &&
     (!sign.prompt || asked?.isLate === true || (isNotice && awaitsLine(step.state)) ||
       isOfTurnBefore(step.state, line));
-  if (asked !== undefined) step.update(asked.changes);
+  if (asked !== undefined) {
+    // A message that joined the turn before is not one of this turn.
+    step.update(isLate ? { ...asked.changes, taken: step.state.taken } : asked.changes);
+  }
   recordId(step, { line, given: ownId(knownLines, asked?.uuid) });
   step.update({
     awaitsEarlierLines: isLate,

@@ -17,12 +17,10 @@ import { onOutputMessage } from "../protocol/structured_output.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline, type Effect, type Ending, write } from "./effect.ts";
 import {
-  announcedEnding,
   awaitTranscript,
   clearedDeadlines,
   endSession,
   finishSession,
-  interruptChild,
   killChild,
   settledEnding,
 } from "./end_session.ts";
@@ -40,7 +38,7 @@ import { enqueued, type Message } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
 import { plainOutput, withWritten } from "../terminal/screen.ts";
 import { missedLater } from "../terminal/paste.ts";
-import { endAtOnce, onTaskless, settleCost } from "./end_turn.ts";
+import { endAtOnce, onTaskless, settleCost, stopChild } from "./end_turn.ts";
 import { OUTPUT_SERVER } from "../../claude/transcript/structured_output_tool.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import type { StopSignal } from "../../claude/wire/stop_signal.ts";
@@ -195,7 +193,7 @@ function onSpawned(step: ControlStep): void {
 function onUnheard(step: ControlStep): void {
   const { phase } = step.state;
   if (phase === "ending" || phase === "interrupting") return;
-  interruptChild(step, announcedEnding(step.state) ?? { kind: "unheard" });
+  stopChild(step, { kind: "unheard" });
 }
 
 /** Receives a request of the caller's. A change may be for another child, which is started before its first message. */
@@ -288,7 +286,7 @@ function onSignal(step: ControlStep, signal: StopSignal): void {
     // The end after any other ending takes its usual time.
     if (ending.kind === "interrupted" || exitLeftMs < 0) killChild(step, "SIGKILL");
   } else {
-    interruptChild(step, announcedEnding(step.state) ?? { kind: "interrupted", signal });
+    stopChild(step, { kind: "interrupted", signal });
   }
 }
 

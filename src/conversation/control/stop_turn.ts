@@ -150,6 +150,8 @@ export function cancelAbort(step: ControlStep): void {
   step.update({ escapes: 0, hasDrawn: false, stalls: 0, mayHaveStaleEscape: escapes > 0 });
   step.emit(deadline("interrupt"));
   clearInputBox(step, escapes);
+  // A subagent in the background waits for the answer to a hook.
+  refuseWithdrawn(step);
 }
 
 /** Takes the child's first output after Escape as the sign that the child has read the key. */

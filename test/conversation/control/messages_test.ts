@@ -10,6 +10,7 @@ import {
   IDLE,
   REACHABLE,
   READ,
+  signal,
   stop,
   submit,
   turn,
@@ -206,6 +207,15 @@ Deno.test("same text twice is two messages", () => {
   assertEquals(phaseAndTurns(session), ["resting", "answered", "answered"]);
 });
 
+Deno.test("message that joined the turn before is not of the next", () => {
+  const session = begun();
+  session.receive(message("two"), stop("one!"), submit("<task-notification>"));
+  session.receive(
+    line({ type: "attachment", attachment: { type: "queued_command", prompt: "two" } }),
+  );
+  assertEquals([session.state.sent, session.state.taken], [[], []]);
+});
+
 Deno.test("message that joined the turn is not waited for", () => {
   const session = begun();
   // The transcript alone shows it.
@@ -318,6 +328,14 @@ Deno.test("messages that a crashed child had not taken are kept", () => {
   const works = begun();
   works.receive(message("two"), message("three", LATER), CRASH);
   assertEquals([untaken(works), works.ending?.kind], [["two", "three"], "exited"]);
+});
+
+Deno.test("signal after an announced end stops the next message", () => {
+  const session = begun();
+  session.receive(message("two"), ...lines("one"), stop("one!"), signal("SIGTERM"));
+  assertEquals(session.turns, ["answered, unrecorded"]);
+  assertEquals(session.exit(), { kind: "interrupted", signal: "SIGTERM" });
+  assertEquals(untaken(session), []);
 });
 
 Deno.test("unreadable input ends the child and its tools", () => {

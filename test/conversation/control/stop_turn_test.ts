@@ -253,6 +253,16 @@ Deno.test("interrupt that comes too late leaves tasks to run", () => {
   }
 });
 
+Deno.test("interrupt that comes too late refuses a subagent's permission", () => {
+  const session = begun({ caller: caller({ permissions: true }) });
+  const asked = { tool_name: "Bash", tool_input: {}, agent_id: "a" };
+  session.receive(REQUESTED, answer("one!"), hook("PermissionRequest", asked, "7"), INTERRUPT);
+  session.receive(WITH_TASKS);
+  assertEquals(session.answered, []);
+  session.receive(COMPLETED);
+  assertEquals(session.of("answer"), [{ type: "answer", id: "7", veto: true }]);
+});
+
 Deno.test("message after a completed turn can be hit by its Escape", () => {
   const session = begun();
   session.receive(REQUESTED, answer("one!"), INTERRUPT, WITH_TASKS, COMPLETED, message("two"));
