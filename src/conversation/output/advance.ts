@@ -46,7 +46,6 @@ export function startConversation(options: ConversationOptions): ConversationSta
     useLearntFacts(version, facts);
   }
   return {
-    options,
     lines: NO_ORIGIN,
     session: startSession(options.session),
     frames: startOutput(options.frames, options.report),
@@ -64,7 +63,7 @@ export function advance(before: ConversationState, input: Input): Advanced {
   );
   const emitted = step.capture(() => receive(step, input));
   const ordered = deferUntilInitialized(step, emitted);
-  const effects = before.options.frames.activity
+  const effects = before.frames.options.activity
     ? addActivity(step, before.session, ordered)
     : ordered;
   return { state: step.state, effects };

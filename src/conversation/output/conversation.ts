@@ -17,7 +17,6 @@ export interface ConversationOptions {
 
 /** The state of a conversation between two inputs. */
 export interface ConversationState {
-  readonly options: ConversationOptions;
   readonly lines: EntryOrigin;
   readonly session: SessionState;
   readonly frames: OutputState;

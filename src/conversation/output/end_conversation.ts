@@ -109,8 +109,7 @@ export function conclude(
   step: ConversationStep,
   { end, at }: { readonly end: SessionEnd; readonly at: number },
 ): void {
-  const { options: { frames: { startedAt } }, session: { exit: { remains = {} } = {} } } =
-    step.state;
+  const { frames: { options: { startedAt } }, session: { exit } } = step.state;
   const { ending: { kind } } = end;
   const isRenewed = kind === "renewed";
   changeOutput(step, (output) => {
@@ -121,7 +120,7 @@ export function conclude(
       output.update({ awaited: [], isBetweenTurns: isBetweenTurns || pendingEnds.length === 0 });
     }
     if (kind !== "refused") {
-      emitEnd(output, { version: remains.version ?? "unknown", now: startedAt + at });
+      emitEnd(output, { version: exit?.remains?.version ?? "unknown", now: startedAt + at });
     }
   });
   emitReports(step);
@@ -167,13 +166,13 @@ function reportWithTasks({ session, frames }: ConversationState, at: number): Re
 }
 
 /** Whether the transcript has all lines that it will ever have, and the output needs no more. */
-export function isComplete({ session, frames, options }: ConversationState): boolean {
+export function isComplete({ session, frames }: ConversationState): boolean {
   const { isOutputComplete, exit, ending } = session;
   // The end of the child changes the session's state, which is emitted then.
-  if (!isOutputComplete || exit !== undefined || options.frames.activity) return false;
+  if (!isOutputComplete || exit !== undefined || frames.options.activity) return false;
   if (isAheadOfSubagent(frames)) return false;
   // All frames came with the last turn, but for those that mirror the transcript.
-  if (ending?.kind === "closed" && options.frames.mirrorPath === undefined) return true;
+  if (ending?.kind === "closed" && frames.options.mirrorPath === undefined) return true;
   return frames.kept.cost !== undefined || readCostOfEntries(listOf(frames.ownLines)) !== undefined;
 }
 

@@ -326,7 +326,7 @@ Deno.test("a late mark stops no other turn", () => {
 
 Deno.test("a repeated message after a stop has a turn", () => {
   const run = unwritten("Two");
-  const timestamp = new Date(run.state.options.frames.startedAt + run.now + 1).toISOString();
+  const timestamp = new Date(run.state.frames.options.startedAt + run.now + 1).toISOString();
   run.hear(
     message("Two"),
     submit("Two"),

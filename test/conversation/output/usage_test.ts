@@ -398,7 +398,7 @@ function bounded(before?: EarlierOutput): ConversationRun {
 
 Deno.test("results of calls are printed up to the budget's end", () => {
   const run = bounded();
-  const { startedAt } = run.state.options.frames;
+  const { startedAt } = run.state.frames.options;
   run.waitUntil(3000);
   run.give({ ...cost(2), ranAt: startedAt + 2000 });
   const returned = (id: string, ms: number) => ({
