@@ -39,6 +39,6 @@ export type { CallerQuestion, ControlResponse } from "../claude/wire/control.ts"
 export type * from "../claude/wire/any_frame.ts";
 export type * from "../claude/wire/frame.ts";
 export type * from "../claude/wire/message_frames.ts";
-export type * from "../claude/wire/result_frame.ts";
+export type { FailureSubtype, ModelUsage, ResultFrame } from "../claude/wire/result_frame.ts";
 export type * from "../claude/wire/system_frames.ts";
 export type * from "../claude/wire/task_frames.ts";
