@@ -16,7 +16,7 @@ export const IS_WARM = MODE === "warm" || IS_AUTO;
 /** Rows for which no child can wait: they resume or name a session, ask on stdin or no model, set a goal, or review. */
 export const COLD = [
   ...["betas", "compact-before", "goal", "input-empty", "input-type", "slash-asked"],
-  "slash-review",
+  ...["slash-review", "session-in-use"],
 ];
 
 /** Whether a child can wait for a row: none does for an invalid command line, or for a profile with text output. */
