@@ -383,14 +383,17 @@ function unknownFlagOfCommand(
   typed: string,
   { command, word }: { readonly command: CommandName; readonly word: string },
 ): CliError {
-  const { flags } = COMMAND_SHAPES[command];
+  const { flags, operands } = COMMAND_SHAPES[command];
+  const rest = operands?.[word]?.rest;
   const names = flags.filter((flag) => word === "" || flagFits(flag, word)).map(({ name }) => name);
   const nearest = nearestFlag(typed, [...names, "--help"], { byLetter: names });
   return usageError(
     `${[command, word].join(" ").trim()} does not take "${typed}"`,
-    nearest === undefined
+    nearest !== undefined
+      ? `Did you mean ${nearest}? ${listedBy(command, word)}`
+      : rest === undefined
       ? listedBy(command, word)
-      : `Did you mean ${nearest}? ${listedBy(command, word)}`,
+      : `${listedBy(command, word)}; ${rest} follow "--"`,
   );
 }
 
@@ -400,8 +403,10 @@ function extraOperandError(
   { command, argv }: { readonly command: CommandName; readonly argv: readonly string[] },
 ): CliError {
   const sentence = [command, ...argv].join(" ");
-  const isSentence = COMMAND_SHAPES[command].operands === undefined &&
-    sentence.split(/\s+/u).length > 2 && !argv.some((each) => each.startsWith("-"));
+  const { action, operands } = COMMAND_SHAPES[command];
+  const isSentence = action === undefined &&
+    sentence.split(/\s+/u).length > (operands?.[""]?.max ? 3 : 2) &&
+    !argv.some((each) => each.startsWith("-"));
   return usageError(
     `${command} does not take "${operand}"`,
     isSentence

@@ -235,6 +235,16 @@ testMistakes("a command suggests the flag or action that was meant", [
     'serve does not take "start"',
     "Use one of status, stop, or claude-print serve alone",
   ],
+  [
+    "new --model x",
+    'new does not take "--model"',
+    '"claude-print new --help" lists what it takes; flags of claude -p follow "--"',
+  ],
+  [
+    "send me a poem",
+    'send does not take "poem"',
+    '"claude-print send --help" lists what it takes; as a prompt: claude-print -p "send me a poem"',
+  ],
   ["serve --port 99999", '--port does not take "99999"', "Use a number from 0 to 65535"],
   [
     "serve --idle soon",
