@@ -183,13 +183,13 @@ forNewestVersion("a project cannot disable our hooks or start programs", async (
   for (const name of ["ps", "code", "gh"]) {
     await writeScript(
       `${real.home.path}/t/b/${name}`,
-      `#!/bin/sh\n: > ${real.home.project}/asked\n`,
+      `#!/bin/sh\necho "$0 $*" > ${real.home.project}/asked.${name}\n`,
     );
   }
   await writeScript(
     `${real.home.path}/t/b/git`,
     `#!/bin/sh
-case "$*" in *--diff-filter=M*) : > ${real.home.project}/asked ;; esac
+case "$*" in *--diff-filter=M*) : > ${real.home.project}/asked.git ;; esac
 PATH=/usr/local/bin:/usr/bin:/bin exec git "$@"
 `,
   );
