@@ -29,7 +29,11 @@ Deno.test("a child that refuses to start ends the run", async () => {
   const outcome = async (...args: string[]) => {
     await using claude = await StandIn.set({ crash: { at: "start", code: 1, screen } });
     const { code, stdout, stderr, frames } = await claude.printInProcess([...args, "hello"]);
-    assertEquals(stderr, "claude-print: --agent 'nobody' not found. Available agents: claude\n");
+    assertEquals(
+      stderr,
+      "claude-print: --agent 'nobody' not found. Available agents: claude\n" +
+        "  Claude Code ended before the prompt: correct the flag or file that it names\n",
+    );
     return frames.length === 0 ? [code, stdout] : [code, ...frames.map(({ subtype }) => subtype)];
   };
   assertEquals(await outcome(), [1, ""]);
