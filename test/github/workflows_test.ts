@@ -112,7 +112,7 @@ Deno.test("a job that reports drift runs nothing else", () => {
   assertEquals(proposes?.slice(0, -1), ["actions/checkout", "actions/download-artifact"]);
   assertMatch(
     proposes?.at(-1) ?? "",
-    /^git apply --include='src\/claude\/versions\/\*' profile\.patch\n/u,
+    /^git apply --include='src\/claude\/versions\/\*' --include=docs\/explanation\/versions\.md profile\.patch\n/u,
   );
   assert(!/\b(?:deno|npm|node|sh)\b/u.test(proposes?.at(-1) ?? ""));
 });
