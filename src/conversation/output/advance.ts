@@ -2,6 +2,7 @@ import { useLearntFacts } from "../../claude/versions/profiles.ts";
 import type { Effect as SessionEffect } from "../control/effect.ts";
 import type { Input } from "../control/input.ts";
 import { Step } from "../step.ts";
+import { settledEnding } from "../control/end_session.ts";
 import { receiveSessionInput } from "../control/session_machine.ts";
 import { type SessionState, startSession } from "../control/session_state.ts";
 import { isRepeated, NO_ORIGIN, trackOrigin } from "../../claude/transcript/entry_order.ts";
@@ -105,13 +106,18 @@ function control(step: ConversationStep, input: Input): readonly SessionEffect[]
 
 /** Gives the output what the control has found out. */
 function shareFacts(step: ConversationStep, before: SessionState, at: number): void {
-  const { facts, kills, openQuestions, options: { caller } } = step.state.session;
+  const { session } = step.state;
+  const { facts, kills, openQuestions, options: { caller } } = session;
   const isAsked = openQuestions !== before.openQuestions && caller?.promptTool === undefined;
   // As nearly always.
   if (facts === before.facts && kills === before.kills && !isAsked) return;
   changeOutput(step, (output) => {
-    const { options: { startedAt }, endingAt = kills > 0 ? at : undefined } = output.state;
-    output.update({ facts, ...(endingAt === undefined ? {} : { endingAt }) });
+    const { options: { startedAt }, endingAt } = output.state;
+    output.update({ facts });
+    if (endingAt === undefined && kills > 0) {
+      const endedBy = settledEnding(session) && session.announcedAt;
+      output.update({ endingAt: at, endedBy });
+    }
     if (!isAsked) return;
     const open = [...openQuestions.values()];
     const asked = new Set(
@@ -223,7 +229,11 @@ function deferUntilInitialized(
   }
   const isAnswer = (effect: ConversationEffect) =>
     framesOf(effect).some(({ type }) => type === "control_response");
-  const at = effects.findLastIndex(isAnswer) + 1;
+  const answer = effects.findIndex(isAnswer);
+  const next = effects.findIndex((effect, place) =>
+    place > answer && framesOf(effect).some(({ type }) => type !== "control_response")
+  );
+  const at = next < 0 ? effects.length : next;
   step.update({ deferredFrames: [] });
   return effects.toSpliced(at, 0, ...deferredFrames.map(asEffect));
 }

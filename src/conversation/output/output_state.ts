@@ -217,6 +217,11 @@ interface SessionFields {
   readonly fastMode?: FastMode;
   /** Since when the run is ending, which stops tasks in the background, in milliseconds since the child's start. */
   readonly endingAt?: number;
+  /**
+   * When the hook ran that announced the last end before that, in milliseconds since the epoch, where that is known: a later
+   * prompt does not belong to the run.
+   */
+  readonly endedBy?: number | undefined;
 }
 
 /** A skill that a subagent carries out. */

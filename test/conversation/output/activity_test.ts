@@ -10,9 +10,11 @@ import { isJsonObject } from "../../../src/json_object.ts";
 import type { Question } from "../../../src/conversation/protocol/questions/question.ts";
 import { startSession } from "../../../src/conversation/control/session_state.ts";
 import type { Frame } from "../../../src/claude/wire/frame.ts";
-import { consulted, message, request } from "../control/caller_inputs.ts";
+import { consulted, message, request, settledMessage } from "../control/caller_inputs.ts";
+import { hook, IDLE } from "../control/inputs.ts";
 import { conversationOptions } from "./conversation_options.ts";
 import { call, prompt, REQUEST, result, text } from "./lines.ts";
+import { kinds } from "./outlines.ts";
 import { ConversationRun, runStep, VERSION } from "./runs.ts";
 
 const { frames, report, session } = conversationOptions();
@@ -120,16 +122,31 @@ Deno.test("a session goes on once its last permission is decided", () => {
   assertEquals(isAnswered(asking(server), asking()), false);
 });
 
+const INITIALIZED = {
+  session: {
+    conversation: true,
+    version: VERSION,
+    caller: { idPrefix: "q", callbacks: [], initialized: { id: "i" } },
+  },
+  frames: { conversation: true, version: VERSION, partial: true, activity: true },
+} as const;
+
+Deno.test("a message is queued before its turn, after initialization", () => {
+  const run = new ConversationRun(INITIALIZED);
+  const settled = { kind: "local", text: "Said", version: VERSION };
+  run.give(request("initialize", {}, "i"), settledMessage("/say", settled, { uuid: "u" }));
+  run.give(request("interrupt"), { type: "spawned" }, IDLE, hook("SessionStart"));
+  assertEquals(kinds(run.frames), "");
+  run.give(consulted("i"));
+  const order = run.frames.map(({ type, subtype, state }) => state ?? subtype ?? type);
+  assertEquals(order.slice(0, 5), [
+    ...["control_response", "running", "queued", "started", "init"],
+  ]);
+});
+
 Deno.test("the first frame of each kind names its message", () => {
   const uuid = "11111111-1111-4111-8111-111111111111";
-  const run = new ConversationRun({
-    session: {
-      conversation: true,
-      version: VERSION,
-      caller: { idPrefix: "q", callbacks: [], initialized: { id: "i" } },
-    },
-    frames: { conversation: true, version: VERSION, partial: true, activity: true },
-  });
+  const run = new ConversationRun(INITIALIZED);
   const told = () =>
     run.frames.map(({ type, subtype, state, event, user_message_uuids: ids }) => {
       const kind = isJsonObject(event) ? event["type"] : state ?? subtype ?? type;

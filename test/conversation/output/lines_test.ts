@@ -395,6 +395,14 @@ Deno.test("a hook's time tells which turn's lines follow", () => {
   assertEquals(kinds(run.take()), "init result init assistant");
 });
 
+Deno.test("a turn after the run's last end is not printed", () => {
+  const run = begun({ conversation: true });
+  run.ending({ endedBy: Date.parse(at(2000).timestamp) });
+  run.push(text("One", at(1900)), { ...OVER, ...at(2100) });
+  run.push(prompt(notification("b"), { uuid: "n", ...at(2200) }), text("Two", at(2300)));
+  assertEquals(kinds(run.take()), "assistant");
+});
+
 Deno.test("a stopped turn before an answered one has no answer", () => {
   const rows = [
     [{ kind: "answered", stop: {} }, "error_during_execution"],

@@ -158,8 +158,8 @@ export class FramesRun extends Run {
   }
 
   /** The run is ending. */
-  ending(): void {
-    this.#run((step) => step.update({ endingAt: this.now }));
+  ending(end: Pick<TurnEnd, "endedBy"> = {}): void {
+    this.#run((step) => step.update({ endingAt: this.now, ...end }));
   }
 
   /** The run is over. */

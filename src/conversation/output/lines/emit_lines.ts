@@ -154,6 +154,14 @@ function isBeforeEnd(entry: Entry, { endedBy }: Partial<TurnEnd> = {}): boolean 
   return endedBy !== undefined && Date.parse(timestamp) < endedBy;
 }
 
+/** Whether a line is from after the end of a turn, as far as hooks tell. */
+function isAfterEnd(
+  { timestamp = "" }: UserEntry,
+  { endedBy }: Pick<OutputState, "endedBy">,
+): boolean {
+  return endedBy !== undefined && Date.parse(timestamp) >= endedBy;
+}
+
 /** What a line shows of prompts. */
 interface ShownPrompt {
   /** A prompt that the child had scheduled for itself. */
@@ -185,7 +193,7 @@ function endsTurnBefore(
   },
 ): boolean {
   if (!isPrompt(entry)) return false;
-  if (end.endedBy !== undefined && entry.timestamp !== undefined) return true;
+  if (isAfterEnd(entry, end)) return true;
   const isNews = place >= 0 || scheduled !== undefined || readTaskNotification(entry) !== undefined;
   // If a result was emitted and nothing was asked since, the end may be that of the turn which this prompt begins.
   return (isNews && state.hasLinesSincePrompt && !state.isBetweenTurns) ||
@@ -324,10 +332,11 @@ function textOfPrompt(entry: Entry): string | undefined {
 
 /** Emits a line of the session's own transcript in its place among those of a compaction. */
 function emitOwnLine(step: OutputStep, entry: Entry): void {
-  const { prompt, hasLinesSincePrompt, isClosed, version, preserved, deferredLines } = step.state;
+  const { prompt, hasLinesSincePrompt, version, preserved, deferredLines } = step.state;
   // On a busy machine they may be written after the prompt that they make room for.
   if ((prompt === undefined || !hasLinesSincePrompt) && isResumptionFiller(entry)) return;
-  if (isClosed || isBeyondBudget(step.state, entry)) return;
+  if (isPrompt(entry) && isAfterEnd(entry, step.state)) step.update({ isClosed: true });
+  if (step.state.isClosed || isBeyondBudget(step.state, entry)) return;
   if (version === undefined && entry.type !== "other" && entry.version !== undefined) {
     step.update({ version: entry.version });
   }
