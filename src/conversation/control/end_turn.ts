@@ -88,8 +88,10 @@ function emitTurnEnd(
       prompt.command === undefined || !taken.includes(prompt)
     ),
     awaitsEarlierLines: !recorded || unwritten.some(({ command }) => command === undefined),
-    // The turn between may have been that of a task's end.
-    mayHaveStaleEscape: isNext && (escapes > 0 || step.state.mayHaveStaleEscape),
+    // The turn between may have been that of a task's end. An Escape that the child has not read yet may hit a message to come.
+    mayHaveStaleEscape: isNext
+      ? escapes > 0 || step.state.mayHaveStaleEscape
+      : escapes > 0 && !step.state.hasDrawn,
   });
   changePhase(step, isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" });
   step.emit({ type: "trace", text: `turn over: ${ending.kind}` });

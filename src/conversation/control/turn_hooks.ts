@@ -1,4 +1,4 @@
-import { isPromptRecorded, pressEscapeOnceStoppable } from "./stop_turn.ts";
+import { boundLostPrompt, isPromptRecorded, pressEscapeOnceStoppable } from "./stop_turn.ts";
 import { isFirstStop, onBackgroundStop, withWoken } from "./background_turns.ts";
 import { backgroundTasksOf } from "./background_wait.ts";
 import { beginTurn, isSubmitted, markReady } from "./begin_turn.ts";
@@ -180,5 +180,6 @@ function beginPromptedTurn(step: ControlStep): void {
   beginTurn(step);
   pressEscapeOnceStoppable(step);
   step.emit(deadline("background"));
+  boundLostPrompt(step);
   deliverNext(step);
 }

@@ -394,6 +394,16 @@ Deno.test("Stop after a wait for tasks can precede its lines", () => {
   assertEquals(session.signals, ["SIGTERM"]);
 });
 
+Deno.test("hook of a task's end shows that the child is not idle", () => {
+  const session = launched();
+  session.receive(IDLE);
+  session.show("A");
+  session.receive(answer("done"), stop("done", STOPPED_AT, SHELL), COMPLETED);
+  session.receive(ENQUEUED, submit(notification()));
+  session.wait(3000);
+  assertEquals([session.signals, session.state.phase], [[], "working"]);
+});
+
 Deno.test("prompt from before the last end is none of this turn", () => {
   const prompt = (task: string, timestamp: string) => userLine(notification(task), { timestamp });
   for (const left of [[], [{ id: "b2", type: "shell" }]]) {

@@ -207,6 +207,19 @@ Deno.test("message hit by a stale Escape goes to another child", () => {
   assertEquals(session.turns, ["aborted", "answered"], "it was not hit");
 });
 
+Deno.test("unread Escape of a stopped turn can hit the next message", () => {
+  const session = begun();
+  session.receive(REQUESTED, INTERRUPT, INTERRUPTED, message("two"), IDLE);
+  session.wait(3000);
+  assertEquals(session.exit(), { kind: "renewed", changes: {}, lost: true });
+  const read = begun();
+  read.receive(REQUESTED, INTERRUPT);
+  read.show("A");
+  read.receive(INTERRUPTED, message("two"), IDLE);
+  read.wait(3000);
+  assertEquals([read.state.phase, read.signals], ["entered", []]);
+});
+
 Deno.test("stopped command without a line takes no later line", () => {
   const command = message("/greet", { command: "/greet" });
   const session = rested({}, command, submit("/greet"), BUSY, INTERRUPT);
