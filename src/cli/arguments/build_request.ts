@@ -1,6 +1,6 @@
 import { readRewind, readSession } from "./session_flags.ts";
 import { type FlagValues, flagValues, type Tokens, type Use } from "./tokenize.ts";
-import { usageError } from "./flags.ts";
+import { usageError } from "./usage_errors.ts";
 import type { OutputFormat } from "../../claude/wire/output_writer.ts";
 import { type Formats, refuseContradictions } from "./contradictions.ts";
 import type { MisplacedPrompt, PermissionMode, RunRequest } from "./run_request.ts";

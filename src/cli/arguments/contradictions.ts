@@ -1,4 +1,4 @@
-import { usageError } from "./flags.ts";
+import { usageError } from "./usage_errors.ts";
 import type { RunRequest } from "./run_request.ts";
 
 /** The input and output of a run, and flags that contradict some of them. */

@@ -1,5 +1,3 @@
-import { CliError, UnsupportedError } from "../../cli_error.ts";
-
 /**
  * Whether a flag takes a value, as in Claude Code's own parser (Commander).
  *
@@ -408,21 +406,4 @@ const BY_SPELLING: ReadonlyMap<string, Flag> = new Map(
 /** Returns the flag with this exact spelling (`--allowed-tools`, `-p`). */
 export function findFlag(spelling: string): Flag | undefined {
   return BY_SPELLING.get(spelling);
-}
-
-/** The error for a flag, or a value of it, that cannot be honoured. */
-export function refusalError(what: string, reason: string): CliError {
-  return new UnsupportedError(`Cannot honour ${what}: ${reason}`, {
-    suggestion: "Leave it out",
-  });
-}
-
-/** The error for an invalid command line. */
-export function usageError(problem: string, suggestion: string): CliError {
-  return new CliError(problem, { suggestion });
-}
-
-/** The error for `--switch=value`. */
-export function switchValueError(name: string): CliError {
-  return usageError(`${name} takes no value`, `Type ${name} alone`);
 }

@@ -1,7 +1,8 @@
 import { type CommandName, isCommandName } from "./command_shapes.ts";
 import { commandMeantBy, findLoneWord, isHelpCommand } from "./lone_word.ts";
 import { nearestFlag } from "./nearest_word.ts";
-import { COMMON_FLAGS, FLAGS, refusalError, usageError } from "./flags.ts";
+import { COMMON_FLAGS, FLAGS } from "./flags.ts";
+import { refusalError, usageError } from "./usage_errors.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
 import { buildRequest } from "./build_request.ts";
 import { tokenize, type Tokens } from "./tokenize.ts";

@@ -1,10 +1,10 @@
+import type { CommandName } from "./command_shapes.ts";
 import {
   checkAction,
   type CommandArguments,
-  type CommandName,
   readCommandArguments,
-} from "./command_shapes.ts";
-import { usageError } from "./flags.ts";
+} from "./read_command_arguments.ts";
+import { usageError } from "./usage_errors.ts";
 import type {
   BisectOptions,
   CassetteOptions,

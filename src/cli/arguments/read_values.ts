@@ -1,4 +1,4 @@
-import { usageError } from "./flags.ts";
+import { usageError } from "./usage_errors.ts";
 import { MAX_DELAY_MS, parseDuration } from "../../duration.ts";
 
 /** Reads one of several words. */

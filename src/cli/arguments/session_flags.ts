@@ -1,5 +1,5 @@
 import { CliError, UnsupportedError } from "../../cli_error.ts";
-import { usageError } from "./flags.ts";
+import { usageError } from "./usage_errors.ts";
 import type { Resumption, RunRequest } from "./run_request.ts";
 import type { FlagValues } from "./tokenize.ts";
 import { definedFields } from "../../defined_fields.ts";

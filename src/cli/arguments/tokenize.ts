@@ -1,4 +1,5 @@
-import { findFlag, type Flag, refusalError, switchValueError, usageError } from "./flags.ts";
+import { findFlag, type Flag } from "./flags.ts";
+import { refusalError, switchValueError, usageError } from "./usage_errors.ts";
 import type { CliError } from "../../cli_error.ts";
 
 /** One use of a flag. `value` is undefined for a switch and for an optional value left out. */

@@ -1,0 +1,18 @@
+import { CliError, UnsupportedError } from "../../cli_error.ts";
+
+/** The error for a flag, or a value of it, that cannot be honoured. */
+export function refusalError(what: string, reason: string): CliError {
+  return new UnsupportedError(`Cannot honour ${what}: ${reason}`, {
+    suggestion: "Leave it out",
+  });
+}
+
+/** The error for an invalid command line. */
+export function usageError(problem: string, suggestion: string): CliError {
+  return new CliError(problem, { suggestion });
+}
+
+/** The error for `--switch=value`. */
+export function switchValueError(name: string): CliError {
+  return usageError(`${name} takes no value`, `Type ${name} alone`);
+}
