@@ -90,7 +90,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
   let isStopping = false;
   let partial: { readonly id: string; readonly text: string } | undefined;
   const agents: Running[] = [];
-  const line = (fields: JsonObject) => child.write(lines.line(world.clock, fields));
+  const line = (fields: JsonObject, at = world.clock) => child.write(lines.line(at, fields));
   const main: Speaker = {
     ...{ kind: "turn", line, about: {}, open: new Map(), text: "" },
     note: (entries) => child.writeNotes(entries),
@@ -99,6 +99,9 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
   function* process(): Process {
     child.setStatus("busy");
     yield* child.waitForStart();
+    // In all recordings the line of a prompt has a time before that of its hook, by 2 to 168 ms.
+    const takenAt = world.clock;
+    yield 2;
     // For the ends of tasks too: 2.1.332 calls the hook with the notification, before it writes that down.
     let isBlocked = false;
     for (const prompt of record.prompts) {
@@ -116,7 +119,7 @@ export function runTurn(child: Child, record: TurnRecord, noted: number): Turn {
       line({
         ...promptFields(prompt.startsWith("/") ? commandText(prompt) : prompt, origin),
         ...(record.kind === "wakeup" ? { isMeta: true, wakeupSource: "loop_wakeup" } : {}),
-      });
+      }, takenAt);
       // What a command stands for (the recording `command`).
       if (prompt.startsWith("/")) line({ ...promptFields(`Do ${prompt}.`), isMeta: true });
     }

@@ -154,7 +154,7 @@ export type Effect =
   /**
    * A turn has ended, and the conversation continues. If not `recorded`, lines of it follow before the next turn's prompt.
    * `tickets` are those of its messages; `unwritten` are those of messages whose lines are not read yet.
-   * `endedBy` is when a hook ran that showed the end, in milliseconds since the epoch.
+   * `endedBy` is when the hook ran that announced the end, in milliseconds since the epoch.
    */
   | {
     readonly type: "turn";

@@ -20,7 +20,6 @@ import {
 } from "./end_session.ts";
 import { changePhase, type ControlStep } from "./control_step.ts";
 import { deadline, type Ending } from "./effect.ts";
-import type { Input } from "./input.ts";
 import { deliverNext } from "./deliver.ts";
 import { type Prompt, ticketsOf } from "./message.ts";
 import { type ChildStatus, isLast, type SessionState } from "./session_state.ts";
@@ -28,23 +27,18 @@ import { NO_TURN } from "./turn_state.ts";
 import { takeFirst } from "./taken_prompts.ts";
 import { askCost, canAskCost, settlingDeadlines } from "./wait_times.ts";
 
-/** When a hook ran, in milliseconds since the epoch, where the file system tells. */
-type HookTime = Pick<Extract<Input, { readonly type: "hook" }>, "ranAt">;
-
 /**
  * Ends a turn that the child outlives, and with it the run if it was the last one.
  *
  * @param options.recorded whether the transcript holds the turn by now, or its lines are not waited for
  * @param options.followed whether the child has gone on by itself
- * @param options.nextHook the hook of the next prompt, if it shows that the turn is over
  */
 export function endTurn(
   step: ControlStep,
   ending: Ending,
-  { recorded = true, followed = false, nextHook }: {
+  { recorded = true, followed = false }: {
     readonly recorded?: boolean;
     readonly followed?: boolean;
-    readonly nextHook?: HookTime | undefined;
   } = {},
 ): void {
   const { state } = step;
@@ -60,7 +54,7 @@ export function endTurn(
   }
   const { wakeup } = step.state;
   if (awaitsWakeup && wakeup !== undefined) step.update({ wakeup: { ...wakeup, awaited: true } });
-  emitTurnEnd(step, { ending, recorded, nextHook });
+  emitTurnEnd(step, { ending, recorded });
   boundWakeup(step);
   // A turn without all of its lines has been followed by another one, whose prompt comes before further messages.
   if (!isLastTurn && recorded) deliverNext(step);
@@ -69,14 +63,13 @@ export function endTurn(
 /** Forgets the turn, and emits its end and the deadlines of the next one. */
 function emitTurnEnd(
   step: ControlStep,
-  { ending, recorded, nextHook }: {
+  { ending, recorded }: {
     readonly ending: Ending;
     readonly recorded: boolean;
-    readonly nextHook: HookTime | undefined;
   },
 ): void {
   const { sent, taken, escapes, stopHook, options, isBounded } = step.state;
-  const endedBy = step.state.announcedAt ?? nextHook?.ranAt;
+  const endedBy = step.state.announcedAt;
   const isNext = sent.length > 0;
   const unwritten = unwrittenMessages(step.state, ending);
   step.update({
@@ -148,21 +141,21 @@ function unwrittenMessages(
  *
  * @param options.woken whether the next turn is that of a wake-up
  * @param options.noticed whether it is that of the end of a task
- * @param options.nextHook the hook of its prompt, if that has been received
+ * @param options.isPrompted whether the hook of its prompt was received
  * @returns false if there is no such turn: then nothing is done
  */
 export function beginNextTurn(
   step: ControlStep,
-  { woken = false, noticed = false, nextHook }: {
+  { woken = false, noticed = false, isPrompted = false }: {
     readonly woken?: boolean;
     readonly noticed?: boolean;
-    readonly nextHook?: HookTime;
+    readonly isPrompted?: boolean;
   } = {},
 ): boolean {
-  const ending = followedEnding(step.state, { isPrompted: nextHook !== undefined });
+  const ending = followedEnding(step.state, { isPrompted });
   if (ending === undefined) return false;
   const followed = ending.kind === "aborted" || mayBeFollowed(ending);
-  endTurn(step, ending, { recorded: false, followed, nextHook });
+  endTurn(step, ending, { recorded: false, followed });
   step.update({ isWakeup: woken, isTaskNotice: noticed });
   beginTurn(step);
   return true;

@@ -129,7 +129,7 @@ function onPrompt(step: ControlStep, hook: TurnHook): void {
   // The child continues by itself with a prompt of its queue. A turn that settles has taken its own prompts before.
   const ending = endingBeforePrompt(step.state);
   if (ending !== undefined) {
-    endTurn(step, ending, { recorded: step.state.hasEndLine, nextHook: hook });
+    endTurn(step, ending, { recorded: step.state.hasEndLine });
   }
   takeSent(step, text);
   beginPromptedTurn(step);
@@ -151,7 +151,7 @@ function onUnsentPrompt(step: ControlStep, hook: TurnHook): void {
   // A wake-up makes a turn of its own. If its time had come by the end of the turn, its lines may be read later.
   const { wakeup } = step.state;
   const isDue = (wakeup !== undefined || mayBeWoken(step.state)) && !noticed;
-  if ((isDue || noticed) && beginNextTurn(step, { woken: isDue, noticed, nextHook: hook })) {
+  if ((isDue || noticed) && beginNextTurn(step, { woken: isDue, noticed, isPrompted: true })) {
     beginPromptedTurn(step);
     return;
   }

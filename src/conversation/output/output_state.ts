@@ -348,8 +348,8 @@ export interface TurnEnd {
   /** Tickets of the messages that it answers, as far as the control knows them. */
   readonly tickets?: readonly string[];
   /**
-   * When the hook ran that announced the end, or that of the next prompt, in milliseconds since the epoch: a later prompt is
-   * that of another turn. Absent where it is not known.
+   * When the hook ran that announced the end, in milliseconds since the epoch. A later prompt belongs to another turn. The
+   * hook of the next prompt does not count: the time of a prompt's line is 2 to 168 ms before its hook.
    */
   readonly endedBy?: number;
   /** Messages of the turn whose lines had not been read by then. */

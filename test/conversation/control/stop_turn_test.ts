@@ -324,7 +324,8 @@ Deno.test("next task's hook ends a stopped turn without lines", () => {
   assertEquals([...seen(session), session.turns], [KEY, "aborting", []]);
   session.receive({ ...submit(NOTIFICATION), ranAt: 1200 });
   assertEquals([session.state.phase, session.turns], ["working", ["aborted, unrecorded"]]);
-  assertEquals(session.of("turn").map(({ endedBy }) => endedBy), [1200]);
+  // The line of the prompt has a time before that of its hook, so the hook's time does not part the turns.
+  assertEquals(session.of("turn").map(({ endedBy }) => endedBy), [undefined]);
 });
 
 Deno.test("stop of a message sent during background tasks is its own", () => {
