@@ -78,7 +78,7 @@ export interface Run extends AsyncIterable<Frame>, AsyncDisposable {
   readonly result: Promise<RunResult>;
   /** The frames, each of them once. */
   [Symbol.asyncIterator](): AsyncIterator<Frame, undefined>;
-  /** Ends the run, if it has not isEnded, and resolves when nothing of it is left. */
+  /** Ends the run if it is still running, and resolves when nothing of it is left. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

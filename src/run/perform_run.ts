@@ -54,7 +54,8 @@ export async function performRun(
     return await answerRun(prepared, answer);
   }
   const begin: readonly CallerInput[] = [{ type: "message", message }, { type: "closed" }];
-  // The last turn is reported before the end if nothing can wake the model after it.
+  // The last report. If nothing can wake the model after the last turn, the report comes before the end of the session,
+  // and the end has none.
   let last: Report | undefined;
   const { end: { frames, report = last }, state, lastScreen } = await performSession(prepared, {
     ...options,

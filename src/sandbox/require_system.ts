@@ -11,8 +11,8 @@ import { readProcessStat } from "./run_processes.ts";
 const FEWEST_FILES = 48;
 
 /**
- * Checks what every run needs and some containers lack: `/proc`, `/dev/null`, a shell for hooks and the guard, and enough
- * open files.
+ * Checks what every run needs and some containers lack: `/proc`, `/dev/null`, a shell for hooks and the guard process,
+ * and enough open files.
  *
  * @throws {CliError} if one of them is missing
  */

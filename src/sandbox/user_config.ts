@@ -80,7 +80,8 @@ const LAST_VARIABLE = "CLAUDE_CODE_OAUTH_TOKEN";
 export const KEY_DESCRIPTOR = "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR";
 
 /**
- * Finds the login that Claude Code will use; undefined if there is none. The order was measured with 2.1.330.
+ * Finds the login that Claude Code will use; undefined if there is none. It tries the kinds of login in the order of
+ * Claude Code 2.1.330 (measured).
  *
  * Checks only that a login exists. An expired access token counts, because Claude Code refreshes it.
  *

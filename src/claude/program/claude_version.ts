@@ -46,9 +46,9 @@ export async function claudeVersion(
 }
 
 /**
- * Asks for the version as `claudeVersion` does.
+ * Runs `--version` as `claudeVersion` does.
  *
- * @throws {CliError} if the limit of processes is reached
+ * @throws {CliError} if no more processes may be started
  */
 export async function askVersion(
   ...parameters: Parameters<typeof claudeVersion>

@@ -40,7 +40,7 @@ interface Place {
   /** True if the object that contains the key must have it. */
   isRequired?: boolean;
   readonly keys: Map<string, Place>;
-  /** The node of every key of an object, and that of every element of an array. */
+  /** `any` is the node for every key of an object (`*`), `element` that for every element of an array (`[]`). */
   any?: Place;
   element?: Place;
 }

@@ -191,7 +191,7 @@ function changed(
 /** Returns what is known of the session by its lines. */
 export function buildListing(notes: SessionNotes): SessionListing {
   const { deferred, agents, skills, additionalDirectories, permissionMode } = notes;
-  // Until this run has made a request, the last request of earlier runs tells the tools.
+  // Until this run has made a request, the tools are those of the last request of an earlier run.
   const offered = notes.shapes.get(notes.shape ?? notes.earlierShape);
   const tools = new Set([...(offered ?? []), ...deferred]);
   tools.delete(PLACEHOLDER);

@@ -89,7 +89,10 @@ function unknownFlagOfCommand(
   );
 }
 
-/** The error for a word that a command has no place for. A sentence may have been meant as a prompt. */
+/**
+ * The error for a word that a command does not accept. If the command line looks like a sentence, the error suggests it
+ * as a prompt.
+ */
 function extraOperandError(
   operand: string,
   { command, argv }: { readonly command: CommandName; readonly argv: readonly string[] },

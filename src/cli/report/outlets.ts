@@ -165,7 +165,7 @@ export async function createTracer(
         import("../../recording/redaction/redact.ts"),
         import("../../sandbox/child/passed_credentials.ts"),
       ]);
-    // The run reports a problem with the credentials.
+    // Ignored here: the run itself reports unreadable credentials.
     await readCredentials(env).catch(() => {});
     return createRedactor({
       env: replaceDescriptors(env),

@@ -82,7 +82,8 @@ export class ServerStarter {
     const [program = "", ...args] = thisProgram();
     const pipe = new Pipe();
     try {
-      // A run that does not fit into the pipe arrives incomplete, and the server does not get ready for it.
+      // The write must not block. If the pipe is too small for the run's description, it arrives incomplete, and the
+      // server prepares no child for it.
       setNonblocking(pipe.writeFd);
       writeFd(pipe.writeFd, new TextEncoder().encode(JSON.stringify(run)));
       const pid = spawn(program, {

@@ -39,7 +39,10 @@ export class ProgressLines {
     }
   }
 
-  /** Prints the lines that are complete. The last frame of a shell has an empty text. */
+  /**
+   * Prints the complete lines of a shell. An empty text is the shell's last frame: then the incomplete last line is
+   * printed, too.
+   */
   #printOutput({ tool_use_id: id, text }: Frame): void {
     const written = `${this.#partial.get(id) ?? ""}${text}`;
     const lines = written.split("\n");

@@ -23,7 +23,7 @@ const ASKED_SETTLE_MS = 40;
 const PINGS = 2;
 /** How long the answer to a ping may take, in milliseconds. */
 const PONG_MS = 5000;
-/** The id of the ping, which no server of a caller's has. */
+/** The id of our ping request. It differs from every id that a caller's MCP server uses. */
 const PING_ID = "claude-print-ping";
 
 /**

@@ -63,9 +63,8 @@ export function releaseTools(step: ControlStep): void {
 }
 
 /**
- * Ends the turn under way without the tools that wait; where the child has to live on, they are refused. A subagent's
- * tools may wait after the turn's end, and any tools while the turn is stopped for another reason: that reason stays. A turn
- * goes on where only subagents in the background are refused a tool.
+ * The budget is used up: ends the turn without the waiting tools, if it is the last one. Otherwise the child refuses
+ * them. The turn then continues if only tools of background subagents are refused.
  */
 function stopSpending(step: ControlStep): void {
   const { unpaidHooks, phase, childQueue: { runningTasks } } = step.state;

@@ -232,7 +232,7 @@ export interface ApiFault {
   readonly status: number | null;
 }
 
-/** That a request to the API failed and is made again. */
+/** A request to the API failed, and Claude Code will repeat it. */
 export interface ApiRetry extends ApiFault {
   /** Milliseconds until the next request, rounded up to whole seconds: the screen shows no less. */
   readonly delayMs: number;

@@ -28,7 +28,7 @@ interface MessageFields {
   readonly namesake?: true;
   /** The rest of the time limit for the whole run, in milliseconds; absent if each turn has its own. */
   readonly timeLeftMs?: number;
-  /** Absent for `next`. */
+  /** The message's priority. Absent means `next`. */
   readonly priority?: Priority;
   /** Whether the sender declares that a person wrote it. */
   readonly human?: true;

@@ -150,7 +150,10 @@ function onBackgroundOver(step: ControlStep): void {
   }
 }
 
-/** Ends the wait for an idle child, or for the turn with which it goes on. */
+/**
+ * The child was not idle in time. If it rests, sends the next message; if it waits for the caller or hooks, waits
+ * again; otherwise ends it.
+ */
 function onUndrained(step: ControlStep): void {
   if (isAtRest(step.state)) {
     forgetNotices(step);

@@ -231,7 +231,7 @@ function recordId(
   if (line.type === "user" && line.uuid !== undefined) {
     step.update({ lineIds: new Map(lineIds).set(given, line.uuid) });
   }
-  // A message that became a part of a turn has its id in a field of its own.
+  // A message that the child took during a turn is an attachment; its id is in `source_uuid`.
   const named = line.type === "attachment"
     ? line.attachment["source_uuid"]
     : line.type === "user"

@@ -184,7 +184,7 @@ function receiveLate(step: ControlStep, input: Input): void {
 
 function onSpawned(step: ControlStep): void {
   const { conversation, timeoutMs, startTimeoutMs, idleTimeoutMs } = step.state.options;
-  // In a conversation, each turn has a wall clock of its own.
+  // In a conversation, each turn has a time limit of its own; otherwise the whole run has one.
   if (!conversation) step.emit(deadline("timeout", timeoutMs));
   step.emit(deadline("start", startTimeoutMs), deadline("silence", idleTimeoutMs));
 }

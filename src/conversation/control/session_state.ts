@@ -303,7 +303,7 @@ interface RequestState {
 
 /** An answer that waits until an initialization has been answered. */
 interface DeferredAnswer {
-  /** The id of the initialization in `consultedRequests`. */
+  /** The id of the `initialize` request whose answer must come first; a key of `consultedRequests`. */
   readonly initialization: string;
   readonly answer: Effect;
 }

@@ -96,7 +96,7 @@ function onStop(step: ControlStep, { payload, id }: TurnHook): void {
     hasBackgroundTasks: false,
     isCostSettled: false,
     awaitsEarlierLines: late,
-    // The last line so far is of a turn before.
+    // If lines are late, the end line that was read belongs to an earlier turn, so it does not count.
     hasEndLine: hasEndLine && !late,
   });
   if (endAtOnce(step)) return;
@@ -144,7 +144,10 @@ function endingBeforePrompt(state: SessionState): Ending | undefined {
   return isStopped ? { kind: "aborted" } : undefined;
 }
 
-/** Receives a prompt that the caller has not sent, or that a line has shown to be taken. */
+/**
+ * Receives the hook of a prompt that the caller did not send, or of a message that the transcript has already shown as
+ * taken.
+ */
 function onUnsentPrompt(step: ControlStep, hook: TurnHook): void {
   const text = hook.payload["prompt"];
   const noticed = isNotification(text);

@@ -60,8 +60,8 @@ export function framesWithActivity(
 }
 
 /**
- * Whether a frame belongs to a session that works: the first frame of a message that is taken, or of a scheduled prompt
- * whose time has come.
+ * Whether a frame starts activity of an idle session: the first frame of a message that the child takes, or of a
+ * scheduled prompt that is due.
  */
 function isBeginning(frame: Frame, { activity = "idle" }: OutputState): boolean {
   if (isInit(frame)) return true;

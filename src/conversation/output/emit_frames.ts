@@ -37,7 +37,10 @@ export function emitAfterInit(
   step.emit(...frames);
 }
 
-/** Emits frames even before `system/init`: a typed command does not begin a turn. */
+/**
+ * Emits frames at once, even before `system/init`. Frames of a typed command need this, because the command itself
+ * begins no turn.
+ */
 export function emitImmediately(
   step: OutputStep,
   make: (context: EmitContext) => readonly Frame[],

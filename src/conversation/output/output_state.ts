@@ -336,7 +336,10 @@ interface CompactionFields {
 export interface TurnStop {
   /** When the hook ran, in milliseconds since the epoch; undefined where it is not known. */
   readonly at: number | undefined;
-  /** Whether the result may be printed when the turn is over, has to wait, or is that of the last turn. */
+  /**
+   * When the result may be printed: after the turn (`printable`), once the subagents have ended (`deferred`), or, for
+   * the last turn, at the end of the run.
+   */
   readonly result: "printable" | "deferred" | "last";
 }
 

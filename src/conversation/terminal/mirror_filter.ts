@@ -25,11 +25,11 @@ const OWN_LOG_NOTICE = new RegExp(
 const LOOKS = /\x1b\[[\d;]*m|[\r\n]+/gu;
 
 /**
- * What of a child's output the user's terminal may be given to show the same screen.
+ * Returns the part of the child's output that the user's terminal may receive, so that it shows the same screen.
  *
- * The notice of our own debug log is left out if it comes in one chunk, as Claude Code writes it (2.1.332).
+ * Leaves out the notice of our own debug log if it comes in one chunk, as Claude Code writes it (2.1.332).
  *
- * @see filterDrawing for what passes
+ * @see filterDrawing for the escape sequences that pass
  */
 export function filterForMirror(
   state: MirrorState,

@@ -70,7 +70,7 @@ export interface EchoState {
   readonly seen: string;
   /** What is looked for: the prompt's last such bytes; absent before the first look. */
   readonly sample?: string;
-  /** When it was not on the screen for the first time, in milliseconds. */
+  /** When the sample was first missing from the screen, in milliseconds. */
   readonly missedSince?: number;
 }
 

@@ -77,7 +77,7 @@ interface QueuedRequest {
   readonly changes?: ChildChanges;
 }
 
-/** An answer to the request with an id. */
+/** The helper's reply to one request, and the id of that request. */
 interface RequestAnswer {
   readonly id: string;
   readonly said: HelperReply;

@@ -75,8 +75,8 @@ const AGENTS_REQUEST = "agents";
 /**
  * Opens the conversation with a helper that answers some requests.
  *
- * @param open the requests by the ids that the helper is given; a command is alone
- * @param agents the agents that the helper is told of
+ * @param open the requests, by the ids that the helper receives. A slash command is always the only request
+ * @param agents the agents that the helper knows
  */
 export function openHelperConversation(
   open: ReadonlyMap<string, ControlRequest>,

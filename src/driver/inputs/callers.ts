@@ -38,7 +38,7 @@ export interface Caller {
   readonly initialize: ControlRequest | undefined;
   /** From now on another child takes the input. It receives `closed` again. */
   attachChild(judge: Judge | undefined): void;
-  /** Reads after a poll, without taking the input. */
+  /** After a poll, reads the ready descriptors and keeps the lines in a queue. `take` returns them later. */
   read(ready: readonly Ready[]): void;
   /** Takes the input since the last call; `closed` comes once after the last line. */
   take(ready: readonly Ready[]): readonly CallerInput[];

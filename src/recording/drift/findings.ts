@@ -1,4 +1,4 @@
-/** Most different findings. A person reads no more, and a hostile file may cause any number. */
+/** The maximum number of different findings. Nobody reads more, and a hostile file could cause any number. */
 const MOST = 1000;
 /** Most characters of a name that are shown. */
 const LONGEST = 200;

@@ -227,7 +227,7 @@ export async function readProgramText(
   return textOfProgram(text);
 }
 
-/** The same for a text. */
+/** Returns the same functions as `readProgramText`, for a text that is in memory. */
 export function textOfProgram(text: string): ProgramText {
   return {
     has: (part) => text.includes(part),

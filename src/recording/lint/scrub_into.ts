@@ -104,7 +104,7 @@ function otherFiles(within: readonly { readonly one: FoundCassette }[]): readonl
 
 /** An empty folder that is filled at once. */
 interface EmptyFolder extends Disposable {
-  /** The hidden folder inside, to write to. */
+  /** The path of a hidden subfolder. Files are written there first, and moved up by `finish`. */
   readonly unfinished: string;
   /**
    * Moves everything into the folder.

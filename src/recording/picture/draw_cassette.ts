@@ -98,7 +98,7 @@ const EDGE = 16;
 const TITLE_BAR = 32;
 const LABEL_BAR = 26;
 
-/** Most characters of a picture's rows; real ones have some hundred thousand. */
+/** The maximum number of characters in the rows of a picture. Real pictures have some hundred thousand. */
 const MOST_CHARACTERS = 64 * 1024 * 1024;
 
 const SHELL_LABEL = "what you see";

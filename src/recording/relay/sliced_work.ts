@@ -10,7 +10,10 @@ export interface SlicedWork {
 
 /** Works in short slices, so that requests are served in between. */
 export interface SlicedWorker {
-  /** Creates a queue. Its first bytes are processed at once, because almost all responses are short. */
+  /**
+   * Creates a queue of work. The first 128 kB are processed at once and not in slices: almost all responses are
+   * shorter.
+   */
   readonly begin: () => SlicedWork;
   /** Waits until all queues are empty. */
   readonly settled: () => Promise<void>;

@@ -95,7 +95,8 @@ function watchRepetitions(
     const wasSeen = seen.has(uuid);
     seen.add(uuid);
     const isInSession = before.has(uuid);
-    // Lines that the previous child wrote are messages of this conversation.
+    // The session has a line with this id. If an earlier child of this conversation exists, the message is its
+    // repetition; otherwise the line is older than the run.
     if (isInSession && !order.forkSession) {
       return { repeated: order.before === undefined ? "before" : true };
     }

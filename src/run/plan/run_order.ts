@@ -44,7 +44,7 @@ export interface RunOrder extends Omit<RunRequest, "permissionMode">, OrderChang
   /** The caller's own MCP servers that `--mcp-config` names. */
   readonly callerServers?: readonly string[];
 
-  /** What earlier children of the same conversation printed and paid. */
+  /** What earlier children of the same conversation have printed and cost. */
   readonly before?: NonNullable<OutputOptions["before"]>;
   /** How many requests to the model earlier runs made for the same prompt; counts towards `maxTurns`. */
   readonly requestsMade?: number;

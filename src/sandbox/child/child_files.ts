@@ -148,7 +148,10 @@ export function childFiles(
   ];
 }
 
-/** The pattern for the closed part of all private folders in a folder of runs. */
+/**
+ * The pattern for everything in the `own` folders, which tools may not read, of all private folders in a folder of
+ * runs.
+ */
 function ownPartsIn(runs: string): string {
   return `/${literalPattern(runs)}${folderParts("/*").own}/**`;
 }

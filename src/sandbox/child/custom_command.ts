@@ -106,7 +106,10 @@ export function commandNames(
   };
 }
 
-/** The folders of the administrator, the user and the project. */
+/**
+ * The folders in which custom commands and skills are looked for: those of the administrator, of the user, and of the
+ * project.
+ */
 function rootsOf(
   { projectRoot, configDir, addDirs }: Omit<CommandPlaces, "plugins">,
 ): readonly string[] {

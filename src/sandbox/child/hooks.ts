@@ -44,8 +44,8 @@ const CALLBACK_NAME = "callback";
 const TIMEOUT_S = 60;
 
 /**
- * The same for SessionEnd: Claude Code's own default. A longer time would apply to the project's hooks too, which have no
- * more time in `claude -p`.
+ * Timeout of SessionEnd hooks in seconds, Claude Code's default. A longer one would also apply to the project's hooks,
+ * which have no more time in `claude -p`.
  */
 const SESSION_END_TIMEOUT_S = 1.5;
 

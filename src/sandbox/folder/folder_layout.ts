@@ -2,7 +2,10 @@
 export interface FolderParts {
   /** Holds what no tool may read or write: programs, answers and secrets. */
   readonly own: string;
-  /** The child's `CLAUDE_CONFIG_DIR`. In a folder of this name Claude Code lets tools write only plans and the like (2.1.330). */
+  /**
+   * The child's `CLAUDE_CONFIG_DIR`. It is named `.claude`: in a folder of that name, Claude Code lets tools write
+   * little but plans (2.1.330).
+   */
   readonly configDir: string;
   /** The user's agents, in the config dir. */
   readonly agentsDir: string;

@@ -173,7 +173,10 @@ export function findSessionHolder(
   return undefined;
 }
 
-/** Whether a run began before another one. For two runs the answers differ. */
+/**
+ * Whether a run began before another one. Runs that began at the same time are ordered by path, so exactly one of two
+ * is first.
+ */
 function beganBefore(owner: Owner, other: Owner): boolean {
   const [one = 0, two = 0] = [owner.session?.since, other.session?.since];
   return one < two || (one === two && owner.path < other.path);

@@ -187,8 +187,8 @@ export class Sandbox implements Disposable {
   }
 
   /**
-   * Forwards the transcript so far while the child runs, so that other programs can read and resume it, as with
-   * `claude -p`. Failures are reported at the end, when it is tried again.
+   * Copies the transcript so far to the user's config dir while the child runs, so that other programs can read and
+   * resume it, as with `claude -p`. A failed copy is repeated at the end, and reported then.
    *
    * @param upTo the id of the last line that the conversation has received; without it all lines are forwarded
    */

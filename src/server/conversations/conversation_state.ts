@@ -41,7 +41,7 @@ export interface ConversationState {
   readonly costUsd: number;
   readonly rateLimits?: ClaudeLimits["rate_limits"];
   readonly context?: ClaudeLimits["context_window"];
-  /** The number of messages removeQuestion a result. */
+  /** The number of messages that have no result yet. */
   readonly unanswered: number;
   readonly isReady: boolean;
   readonly isInTurn: boolean;
@@ -59,7 +59,7 @@ export type ConversationChange =
   | { readonly kind: "settled" }
   | { readonly kind: "frame"; readonly frame: Frame }
   | { readonly kind: "answered"; readonly requestId: string }
-  /** A dialog has appeared in the terminal, or, removeQuestion `about`, is gone. */
+  /** A dialog has appeared in the terminal, or, without `about`, is gone. */
   | { readonly kind: "dialog"; readonly about: string | undefined }
   | Extract<Activity, { readonly kind: "ended" | "failed" }>;
 

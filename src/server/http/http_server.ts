@@ -43,8 +43,8 @@ const UNAUTHENTICATED_READ_BYTES = 2048;
 const READ_BYTES = 16 * 1024;
 
 /**
- * A server of HTTP/1. When connections have taken all files that may be open, or are too many, it closes those without a
- * running request, and accepts others once there is room.
+ * An HTTP/1 server. When too many connections are open, or no file can be opened, it closes connections without a
+ * running request. It accepts new ones when there is room.
  *
  * It accepts connections itself: Deno 2.9.6's `Deno.serve` keeps a connection open after a refusal until all of the
  * request's body has arrived, cannot close a single connection, and ends when no more files can be opened.

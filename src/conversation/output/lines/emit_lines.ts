@@ -287,7 +287,8 @@ function beginAsked(
   }
   const frames = step.capture(() => takeMessage(step, place, { uuid, timestamp, text }));
   const { lifecycle, others } = splitLifecycle(frames);
-  // Frames of a command may come before the turn: a compaction, or what a skill's subagent has done.
+  // The frames of a command (a compaction, a skill's subagent) may precede its turn, so they are emitted before
+  // `system/init`.
   const message = awaited[place];
   const isCommand = message?.way !== undefined && message.command !== undefined;
   if (isNext && isDescribed(step.state) && !isCommand) {

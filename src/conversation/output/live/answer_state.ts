@@ -152,7 +152,7 @@ export interface ExactState {
   readonly askedAt: ReadonlyMap<number, number>;
   /** The answer whose `message_start` has been emitted, and whose `message_stop` has not. */
   readonly open?: StreamedAnswer;
-  /** What the API reported about limits with its last responses, by request. */
+  /** The rate limits that the API reported with its responses. The key is the number of the request. */
   readonly limits: ReadonlyMap<number, HeardLimits>;
   /** The mark of the limits that were emitted last; undefined where none were. */
   readonly emittedLimits?: string | undefined;
@@ -164,7 +164,7 @@ export interface ExactState {
   readonly thought: number;
   /** The tools and options of the first request. */
   readonly offer?: RequestOffer;
-  /** The times of the first answer since the last result. */
+  /** The times of the first answer since the last result: when it was requested, began and was complete. */
   readonly times?: StreamTimes | undefined;
 }
 

@@ -68,8 +68,8 @@ export function emitStream(step: OutputStep): void {
 }
 
 /**
- * The next part, if it can be emitted. Lines that may not have been read yet hold the beginning of the turn, what the
- * model was told, and the frames of the answer before.
+ * The next part, if everything that is printed before it was emitted: the beginning of the turn, the input of the
+ * request, the previous answer. Their lines may arrive later.
  */
 function nextPart(
   { exact, hasInit, isBetweenTurns, version }: OutputState,
@@ -107,7 +107,9 @@ function emitPart(step: OutputStep, received: ObservedPart): void {
   }
 }
 
-/** Ends a request whose response is over. An answer that is still open then has broken off. */
+/**
+ * Ends a request after the end of its response. If its answer has no `message_stop` by then, it counts as broken off.
+ */
 function endRequest(step: OutputStep, request: number): void {
   const { open, askedAt } = streamOf(step.state);
   const others = new Map(askedAt);

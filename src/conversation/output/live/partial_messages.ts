@@ -216,7 +216,7 @@ function recordLine(step: OutputStep, entry: AssistantEntry): void {
   if (called.length > 0) updatePartial(step, { calls: new Set([...calls, ...called]) });
 }
 
-/** Emits what belongs before a line in the user's name: the end of the answer before it. */
+/** Emits what must precede a line of type `user`: the end of the answer before that line. */
 export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
   const { partial, isAmidAnswer } = step.state;
   if (partial === undefined) return;

@@ -153,7 +153,8 @@ function errorFields({ outcome, turn }: ResultFacts, end: ResultEnd) {
 }
 
 function countFields({ outcome, turn, cost, durationMs }: ResultFacts, { isUnasked }: ResultEnd) {
-  // At the limit `claude -p` counts requests, one more than there were; otherwise answers.
+  // At the turn limit, `num_turns` is the number of requests plus one, as in `claude -p`; otherwise it is the number of
+  // answers.
   const count = outcome.kind === "error_max_turns"
     ? outcome.turns + 1
     : turn?.numTurns ?? (outcome.kind === "error_max_budget_usd" ? 1 : 0);
@@ -405,7 +406,7 @@ export interface StreamTimes {
   readonly begunAt: number;
   /** When its first block began. */
   readonly contentAt?: number;
-  /** When its first block was complete. */
+  /** When the first block of the answer was complete, in milliseconds from the start of the child. */
   readonly wholeAt?: number;
 }
 

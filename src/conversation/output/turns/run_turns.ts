@@ -105,7 +105,7 @@ export interface DueTurns {
   readonly sum: TurnTotals;
   /** The recent turns of the run; none where the turn that ends has left no line. */
   readonly turns: readonly Turn[];
-  /** The last of them. */
+  /** The last of the recent turns; undefined where `turns` is empty. */
   readonly turn: Turn | undefined;
   /** Whether the end is of a command, or of a turn that never began, which has left no line. */
   readonly isUnwritten: boolean;

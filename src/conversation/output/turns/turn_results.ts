@@ -314,7 +314,10 @@ function mayReceiveMore({ options, inputClosed, awaited }: OutputState): boolean
   return options.conversation === true && !(inputClosed && awaited.length === 0);
 }
 
-/** True once the status line has run after a turn ended, which reports its cost, or if none is to be waited for. */
+/**
+ * Whether the cost of a turn is known: the status line has run since the turn's end. Also true where no cost is waited
+ * for.
+ */
 export function isCostSettled(
   { options: { conversation }, cost, costReportedAt }: OutputState,
   at: number,

@@ -13,7 +13,7 @@ export function buildServerQuestion(
   return { kind: "server", server, method, ...(id === undefined ? {} : { rpcId: id }) };
 }
 
-/** Records what the server reports about itself. */
+/** Records the name, the version and the tools that an MCP server of the caller reports. */
 export function recordServerReport(
   state: SessionState,
   { server, method }: ServerQuestion,

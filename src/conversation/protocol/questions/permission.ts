@@ -142,7 +142,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Denies a call because the answer is invalid. */
+/** Denies a tool call, because the caller's answer to the permission question is no valid permission result. */
 export function invalidResult(asked: string): Decision {
   return failedDecision(
     `The ${asked} returned an invalid permission result. Expected ` +

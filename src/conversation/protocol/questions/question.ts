@@ -10,7 +10,10 @@ export interface ToolCall {
   readonly input: unknown;
   /** The subagent that made it; absent for the session itself. */
   readonly agentId?: string;
-  /** The input for which permission was asked, as JSON. The caller is asked once for each call. */
+  /**
+   * The input for which the caller was asked for permission, as JSON. It is set so that the caller is asked only once
+   * for each call.
+   */
   readonly askedWith?: string;
   /** Whether the caller has allowed it. */
   readonly allowed?: true;

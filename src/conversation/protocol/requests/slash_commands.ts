@@ -13,7 +13,7 @@ import type {
 /** The request that makes the headless helper carry out a slash command. */
 export const SLASH_COMMAND = "slash_command";
 
-/** The id of that request: one command at a time is carried out. */
+/** The id of the `slash_command` request. It is fixed, because only one command is carried out at a time. */
 const ID = "claude-print slash_command";
 
 /**

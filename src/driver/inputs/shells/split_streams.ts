@@ -122,8 +122,8 @@ export class SplitStreams implements Disposable {
    */
   conclude({ at, ended }: { readonly at: number; readonly ended: boolean }): void {
     const { size, stdout, stderr } = this.#positions;
-    // During a write the file is larger than both positions, and the event may not have arrived. A process that has
-    // opened the file a third time looks the same, so the wait ends after UNDER_WAY_MS.
+    // A file larger than both positions means that a write is unfinished: its event may be missing. A third open file
+    // looks the same, so wait at most UNDER_WAY_MS.
     const isUnderWay = size > Math.max(stdout, stderr);
     if (!isUnderWay) this.#underWayAt = undefined;
     else this.#underWayAt ??= at;

@@ -83,7 +83,7 @@ export interface RecordedProgram {
   readonly knowsPrompts: boolean;
   /** What was removed from the tape besides secrets, as `meta.json` says. */
   readonly blanked: readonly string[];
-  /** Removes the same from what the live caller writes; absent if that is not possible. */
+  /** Removes from the live caller's lines what was removed from the tape (`blanked`); absent if that is impossible. */
   readonly redaction?: LiveRedaction;
 }
 
@@ -209,7 +209,7 @@ class StepReader {
     }
   }
 
-  /** The step that emits a frame; undefined for a reply on a tape that lacks the requests. */
+  /** The step that emits a frame. Undefined for a control response if the tape does not hold the caller's requests. */
   emitStep(frame: AnyFrame, at: number): EmitStep | undefined {
     switch (frame.type) {
       case "control_request":

@@ -182,7 +182,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("message"), message }),
     z.object({
       type: z.literal("control"),
-      // The first recordings have only the names of the other fields.
+      // The oldest recordings hold only the names of a request's other fields, and no `body`.
       request: z.object({
         id: z.string(),
         given: z.exactOptional(z.object({ request_id: z.exactOptional(z.unknown()) })),

@@ -21,7 +21,7 @@ export function redactTerminal(
   redact: Redact,
   { written = 0 }: { readonly written?: number } = {},
 ): readonly string[] {
-  // Titles and links are no visible text.
+  // Redacts the visible text first, then all of the output, because titles and links hold text that is not visible.
   return redactPieces(redactVisible(pieces, redact, { written }), redact, { written });
 }
 

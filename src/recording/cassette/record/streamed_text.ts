@@ -61,7 +61,7 @@ function startedCall(
     : undefined;
 }
 
-/** The names of the texts that end with a frame or an input. */
+/** The names of the streamed texts that are complete when a frame or input says that a content block ends. */
 function endedStreams(value: JsonObject): readonly string[] {
   const place = eventIn(value);
   if (place?.event["type"] !== "content_block_stop") return [];
