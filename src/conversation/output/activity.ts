@@ -37,9 +37,9 @@ export function addActivity(
 }
 
 /**
- * Returns a list for each of the frames of one input: the frame, and around it the frames about the state of the session.
- * A session works from the first frame of a message on. It is idle after its last result, and after the frame that the
- * message was answered.
+ * Returns one list for each frame of an input: the frame, and before or after it the frames that report the state of
+ * the session. The session becomes `running` with the first frame of a message. It becomes `idle` after its last
+ * result, and after the answer of the caller's message.
  */
 export function framesWithActivity(
   step: OutputStep,
@@ -76,9 +76,9 @@ function isBeginning(frame: Frame, { activity = "idle" }: OutputState): boolean 
 }
 
 /**
- * Whether nothing is under way after a frame: a result, or that the only message was taken back. A subagent in the
- * background is under way, as its end begins a turn unless it was stopped; a shell is not. Once the caller has closed its
- * input, a session works until a scheduled wake-up of the model.
+ * Whether nothing is running after a frame: the frame is a result, or it cancels the only message. A background
+ * subagent counts as running, because its end begins a turn unless it was stopped; a background shell does not count.
+ * Once the caller has closed its input, a session works until a scheduled wake-up of the model.
  */
 function isLast(
   frame: Frame,
@@ -92,7 +92,7 @@ function isLast(
     (frame["subtype"] === "task_notification" && frame["status"] === "stopped" && isBetweenTurns);
 }
 
-/** Whether the next frames belong to the turn that is over, or are the result of another one. */
+/** Whether the next frames belong to the turn that has ended, or are the result of another turn. */
 function goesOn(frames: readonly Frame[]): boolean {
   const [next] = frames;
   if (next !== undefined && isLifecycle(next) && next["state"] !== "queued") return true;
@@ -104,7 +104,7 @@ function isInit({ type, subtype }: Frame): boolean {
   return type === "system" && subtype === "init";
 }
 
-/** Emits the state of the session, if it is another one. */
+/** Emits the state of the session, if it has changed. */
 export function emitActivity(step: OutputStep, activity: Activity): void {
   const { options: { activity: wanted }, activity: before } = step.state;
   if (before === activity) return;
@@ -115,7 +115,7 @@ export function emitActivity(step: OutputStep, activity: Activity): void {
   });
 }
 
-/** Whether the last permission that was asked for has been decided. */
+/** Whether the caller has just decided the last open permission question. */
 export function isAnswered(before: SessionState, after: SessionState): boolean {
   const isPermission = ({ kind }: { readonly kind: string }) => kind === "permission";
   return [...before.openQuestions.values()].some(isPermission) &&

@@ -34,7 +34,7 @@ import {
   recordCommands,
 } from "./session_changes.ts";
 
-/** A conversation after an input, and what is to be done because of it. */
+/** A conversation after an input, and the effects of the input. */
 export interface Advanced {
   readonly state: ConversationState;
   readonly effects: readonly ConversationEffect[];
@@ -42,7 +42,7 @@ export interface Advanced {
 
 /** A conversation before its first input. */
 export function startConversation(options: ConversationOptions): ConversationState {
-  // A recording has what was measured of versions that have no shipped profile.
+  // A recording holds the measured facts of versions that have no shipped profile.
   for (const [version, facts] of Object.entries(options.frames.learnt ?? {})) {
     useLearntFacts(version, facts);
   }
@@ -54,8 +54,8 @@ export function startConversation(options: ConversationOptions): ConversationSta
 }
 
 /**
- * Takes one input, and returns what is to be done: the control decides what is done to the child, the output which frames
- * are printed. It reads no clock, file or environment, and makes no random number.
+ * Takes one input and returns its effects: the control decides what happens to the child, the output decides which
+ * frames are printed. It reads no clock, file or environment, and makes no random number.
  */
 export function advance(before: ConversationState, input: Input): Advanced {
   const step: ConversationStep = new Step<ConversationState, ConversationEffect>(
@@ -75,7 +75,8 @@ function receive(step: ConversationStep, input: Input): void {
   const { state } = step;
   const lines = trackOrigin(state.lines, input);
   if (lines === undefined) {
-    // Otherwise a hook or a tool has resumed the session with `claude -p`, which the child does not know.
+    // The line is new only if a hook or a tool has resumed the session with `claude -p`. The child does not know such
+    // lines.
     if (input.type === "transcript" && isRepeated(state.lines, input.entry)) {
       changeOutput(step, (output) => recordCopied(output, input.entry));
     }
@@ -96,7 +97,7 @@ function control(step: ConversationStep, input: Input): readonly SessionEffect[]
   // Lines that are held back are read, and not emitted.
   const isEmitting = input.type === "read" || (input.type === "deadline" && input.name === "init");
   if (isEmitting && hasPendingLines(frames)) return [];
-  // The child reports its own cost, and perhaps that of the session before it.
+  // The child reports its own cost, and sometimes also the cost of the session before it.
   const known = input.type === "cost" ? { ...input, ...frames.cost } : input;
   const { state: session, effects } = receiveSessionInput(before, known);
   step.update({ session });
@@ -104,12 +105,12 @@ function control(step: ConversationStep, input: Input): readonly SessionEffect[]
   return effects;
 }
 
-/** Gives the output what the control has found out. */
+/** Passes new facts of the control to the output. */
 function shareFacts(step: ConversationStep, before: SessionState, at: number): void {
   const { session } = step.state;
   const { facts, kills, openQuestions, options: { caller } } = session;
   const isAsked = openQuestions !== before.openQuestions && caller?.promptTool === undefined;
-  // As nearly always.
+  // The facts are unchanged after almost every input.
   if (facts === before.facts && kills === before.kills && !isAsked) return;
   changeOutput(step, (output) => {
     const { options: { startedAt }, endingAt } = output.state;
@@ -128,7 +129,10 @@ function shareFacts(step: ConversationStep, before: SessionState, at: number): v
   });
 }
 
-/** Carries out what the control has decided: emits frames for what the caller sees, and passes other effects on. */
+/**
+ * Carries out the decisions of the control: emits frames for the effects that the caller sees, and passes other effects
+ * on.
+ */
 function carryOut(
   step: ConversationStep,
   { effect, at }: { readonly effect: SessionEffect; readonly at: number },
@@ -194,7 +198,7 @@ export interface FoldWatcher {
   readonly onEffect?: (effect: ConversationEffect) => void;
 }
 
-/** Gives a new conversation its inputs, one after the other. */
+/** Passes inputs to a new conversation, one after the other. */
 export function fold(
   options: ConversationOptions,
   inputs: Iterable<Input>,
@@ -220,7 +224,7 @@ function deferUntilInitialized(
 ): readonly ConversationEffect[] {
   const { session, deferredFrames = [] } = step.state;
   const isBefore = isInitializing(session);
-  // As nearly always.
+  // Almost always, nothing is deferred.
   if (!isBefore && deferredFrames.length === 0) return effects;
   if (isBefore && effects.every((effect) => framesOf(effect).every(isLifecycle))) {
     const own = effects.filter((effect) => effect.type === "frame");

@@ -3,15 +3,18 @@ import type { OutputStep } from "./output_state.ts";
 import { emitRetry } from "./live/stream_frames.ts";
 import { receiveRetry } from "./live/exact_stream.ts";
 
-/** How long Claude Code waits before its first retry, and at most, in milliseconds; each time twice as long. */
+/**
+ * The delay before Claude Code's first retry, and the maximum delay, in milliseconds. The delay doubles with each
+ * retry.
+ */
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 32_000;
 const SECOND_MS = 1000;
 
-/** After so many requests in a row for which the API has no room Claude Code asks the fallback model, or gives up. */
+/** The number of overload errors in a row after which Claude Code asks the fallback model, or gives up. */
 const OVERLOADS = 3;
 
-/** Emits that a request is made again, unless that was emitted before the screen announced it. */
+/** Emits that a request is repeated, unless the retry was emitted before the screen announced it. */
 export function receiveApiRetry(step: OutputStep, retry: ApiRetry): void {
   const { emittedRetry, exact, hasInit } = step.state;
   forgetFault(step);
@@ -25,7 +28,7 @@ export function receiveApiRetry(step: OutputStep, retry: ApiRetry): void {
   else step.update({ framesAfterInit: [...step.state.framesAfterInit, ...frames] });
 }
 
-/** Records a request that has failed and may be made again; the requests of subagents are not printed. */
+/** Records a failed request that Claude Code may repeat. Requests of subagents are not printed. */
 export function recordFault(step: OutputStep, fault: ApiFault): void {
   const { tasks, fault: before } = step.state;
   if (tasks.size > 0) return;
@@ -35,8 +38,8 @@ export function recordFault(step: OutputStep, fault: ApiFault): void {
 }
 
 /**
- * Emits a retry before the input that shows that it was made, an answer, if the screen has not announced it: a busy
- * machine may be too late to draw it.
+ * Emits a retry that the screen has not announced, before the input that proves it (an answer). On a busy machine the
+ * child may draw the announcement too late.
  */
 export function emitMissedRetry(step: OutputStep, input: Input): void {
   if (step.state.fault === undefined) return;
@@ -55,7 +58,7 @@ export function emitMissedRetry(step: OutputStep, input: Input): void {
   }
 }
 
-/** Emits that the last failed request was made again. */
+/** Emits that the last failed request was repeated. */
 function emitFault(step: OutputStep): void {
   const { fault } = step.state;
   if (fault === undefined) return;
@@ -68,7 +71,10 @@ function forgetFault(step: OutputStep): void {
   step.update({ fault: undefined, emittedRetry: undefined });
 }
 
-/** Whether such a request is made again: nothing was wrong with it, and no other model is asked in the place of its own. */
+/**
+ * Whether Claude Code repeats a request that failed in this way: the request itself was valid, and no fallback model is
+ * asked instead.
+ */
 function isRetried({ attempt, maxRetries, status }: ApiFault): boolean {
   if (status === 529) return attempt <= maxRetries && attempt < OVERLOADS;
   return attempt <= maxRetries &&

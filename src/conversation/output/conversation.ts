@@ -26,7 +26,7 @@ export interface ConversationState {
   readonly isComplete?: true;
 }
 
-/** What a conversation wants done. */
+/** An effect of a conversation. */
 export type ConversationEffect =
   | ControlEffect
   /** The report of a turn that the child outlived, after its last frame. */
@@ -35,18 +35,18 @@ export type ConversationEffect =
   | EndEffect;
 
 /**
- * Only the child's exit is outstanding. `effectsAtEnd()` returns what it will lead to, so that a caller need not wait for
- * it.
+ * Only the child's exit is outstanding. `effectsAtEnd()` returns the effects that the exit will have, so a caller need
+ * not wait for it.
  */
 export interface WholeEffect {
   readonly type: "whole";
   readonly state: ConversationState;
   readonly ending: Ending;
-  /** When that was, in milliseconds since the start. */
+  /** When only the exit was outstanding, in milliseconds since the start. */
   readonly at: number;
 }
 
-/** The effects of the control that are passed on as they are; the others lead to frames. */
+/** The effects of the control that are passed on unchanged. The other effects of the control become frames. */
 type ControlEffect = Exclude<
   SessionEffect,
   {
@@ -107,7 +107,7 @@ export function changeOutput<Result>(
   return result;
 }
 
-/** Emits the reports of turns whose results have been emitted, and the orders that are given to shells. */
+/** Emits the reports of turns whose results have been emitted, and the pending orders for shells. */
 export function emitReports(step: ConversationStep): void {
   const { frames } = step.state;
   const { reports, shellOrders } = frames;

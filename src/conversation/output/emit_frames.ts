@@ -18,13 +18,16 @@ import {
 import type { RequestOffer } from "../control/input.ts";
 import { type FastMode, type InitFacts, initFrame } from "./frames/init_frame.ts";
 
-/** What frames are made from besides the line or event that they are about. */
+/** The facts from which frames are made, in addition to the line or event of the frame. */
 type EmitContext =
   & FrameContext
   & Required<Pick<FrameContext, "toolUses" | "decisions">>
   & Pick<TaskContext, "allTasks" | "printedTasks">;
 
-/** Emits frames, after `system/init`. Emits none as long as the version is unknown, which decides what frames hold. */
+/**
+ * Emits frames, after `system/init`. Emits nothing while the version is unknown, because the fields of frames depend on
+ * it.
+ */
 export function emitAfterInit(
   step: OutputStep,
   make: (context: EmitContext) => readonly Frame[],
@@ -66,7 +69,7 @@ function makeFrames(
   return version === undefined ? [] : make(emitContext(step, version));
 }
 
-/** Emits what has become of tasks, and records it. */
+/** Emits the frames of task changes, and records the changes. */
 export function emitTasks(
   step: OutputStep,
   make: (context: EmitContext) => TaskStep,
@@ -77,7 +80,7 @@ export function emitTasks(
     const { allTasks, taskEnds } = step.state;
     step.update({
       tasks,
-      // A short task may begin and end in one line.
+      // One line may hold the beginning and the end of a short task.
       ...(started === undefined ? {} : { allTasks: new Map(allTasks).set(started.id, started) }),
       taskEnds: endsAfter(taskEnds, { frames, started }),
     });
@@ -85,7 +88,7 @@ export function emitTasks(
   });
 }
 
-/** Returns the ends of tasks after frames that report some; a task that begins again has not ended. */
+/** Returns the ended tasks after some frames. A task that begins again is removed. */
 function endsAfter(
   before: OutputState["taskEnds"],
   { frames, started }: {
@@ -94,7 +97,7 @@ function endsAfter(
   },
 ): OutputState["taskEnds"] {
   const ended = frames.filter(({ subtype }) => subtype === "task_notification");
-  // As nearly always.
+  // Almost always, no task begins or ends.
   if (started === undefined && ended.length === 0) return before;
   const ends = new Map(before);
   if (started !== undefined) ends.delete(started.id);
@@ -102,7 +105,7 @@ function endsAfter(
   return ends;
 }
 
-/** Returns a task that this run has seen, or a subagent of an earlier run, which can be woken. */
+/** Returns a task that this run has seen, or a subagent of an earlier run that a message can wake. */
 function taskOf({ allTasks, uncalledLines }: OutputState, id: string): Task | undefined {
   const earlier = uncalledLines.findLast(({ subagent }) => subagent.agentId === id)?.subagent;
   if (allTasks.has(id) || earlier === undefined) return allTasks.get(id);
@@ -130,8 +133,8 @@ function emitContext(step: OutputStep, version: string): EmitContext {
 }
 
 /**
- * Makes the id of a frame: a UUID of version 4. It follows from the seed and from how many were made before, so the same
- * run replayed has the same ids. They are names, not secrets.
+ * Makes the id of a frame: a UUID of version 4. It is computed from the seed and the number of ids made so far, so a
+ * replay of the run has the same ids. The ids are names, not secrets.
  */
 export function newUuid(step: OutputStep): string {
   const { options: { seed }, ids } = step.state;
@@ -157,7 +160,7 @@ function hexOf(word: number): string {
   return (word >>> 0).toString(16).padStart(8, "0");
 }
 
-/** Four words that differ in about half of their bits from those of any other count. */
+/** Returns four words. For any two counts, about half of their bits differ. */
 function mixed(words: readonly number[], count: number): readonly number[] {
   let carried = count;
   const once = words.map((word, place) => carried = avalanche(word ^ carried ^ place * 0x9e3779b9));
@@ -173,17 +176,16 @@ function avalanche(word: number): number {
   return (mixing ^ mixing >>> 16) >>> 0;
 }
 
-/** What `system/init` shows that the state does not hold. */
+/** The facts for `system/init` that are not in the state. */
 interface InitKnowledge {
-  /** The version, where the child has not written it. */
+  /** The version, if no line of the child has named it yet. */
   readonly version?: string | undefined;
-  /** The model in force, where it is not the child's. */
+  /** The model in force, if it differs from the model of the child. */
   readonly model?: string | undefined;
 }
 
 /**
- * Emits `system/init`, once a turn, and after it the frames that had to wait for it. Emits nothing as long as the version
- * is unknown.
+ * Emits `system/init`, once a turn, and then the frames that waited for it. Emits nothing while the version is unknown.
  */
 export function emitInit(
   step: OutputStep,
@@ -254,7 +256,7 @@ function emitGivenTitle(step: OutputStep): void {
   }));
 }
 
-/** Marks the beginning of a turn that follows another one: it has a `system/init` of its own. */
+/** Marks the beginning of a turn after another turn: it has a `system/init` of its own. */
 export function startTurn(step: OutputStep): void {
   if (step.state.isBetweenTurns) step.update({ isBetweenTurns: false, hasInit: false });
 }
@@ -301,12 +303,12 @@ function toolsAndServers(
   };
 }
 
-/** What the first request offered the model; undefined where the API's stream was not observed. */
+/** The tools and options of the first request; undefined if the API's stream was not observed. */
 function requestOffer({ exact, observed }: OutputState): RequestOffer | undefined {
   return (exact ?? observed)?.offer;
 }
 
-/** Returns the tools of the first request; tools that the model loads later are not among them. */
+/** Returns the tools of the first request. Tools that the model loads later are not included. */
 function requestedTools(
   offer: RequestOffer | undefined,
   { deferred }: SessionListing,

@@ -35,7 +35,8 @@ import { endTurnAnswers } from "./live/live_answers.ts";
 /**
  * Emits the result of a turn that the child outlives.
  *
- * @param options.recorded whether all its lines have been read; otherwise its result waits for the rest
+ * @param options.recorded whether all lines of the turn have been read; otherwise the result waits for the missing
+ * lines
  */
 export function receiveTurnEnd(
   step: OutputStep,
@@ -57,16 +58,16 @@ export function receiveTurnEnd(
     emitEndedTurns(step);
     emitTurnResult(step, end);
   }, { all: true });
-  // Calls that have not returned by then never will.
+  // Calls that have not returned at the end of the turn never return.
   if (step.state.openCalls.size > 0) step.update({ openCalls: new Map() });
   return [];
 }
 
 /**
- * Emits what is missing at the end of a run: `system/init`, with which every run begins, and the ends of tasks in the
- * background.
+ * Emits the frames that are missing at the end of a run: `system/init`, with which every run begins, and the ends of
+ * background tasks.
  *
- * @param options.version the version to assume where the transcript ended before it named one
+ * @param options.version the version to assume if no line of the transcript names one
  * @param options.now milliseconds since the epoch
  */
 export function emitEnd(
@@ -85,7 +86,7 @@ export function emitEnd(
   emitTasks(step, (context) => stopTasks(tasks, new Date(now).toISOString(), context));
 }
 
-/** Emits the results of turns whose last lines never came. */
+/** Emits the results of turns whose last lines were never read. */
 function emitEndedTurns(step: OutputStep): void {
   for (;;) {
     const [end, ...pendingEnds] = step.state.pendingEnds;
@@ -113,8 +114,8 @@ export function conclude(
   const { ending: { kind } } = end;
   const isRenewed = kind === "renewed";
   changeOutput(step, (output) => {
-    // Messages that were not taken are reported by the next child, and no turn begins with what a hook's answer ends. A
-    // result that is still to be emitted is that of the turn under way.
+    // The next child reports messages that this child did not take. No turn begins with an input that a hook's answer
+    // ends. A pending result belongs to the current turn.
     if (isRenewed || kind === "misnamed-answer") {
       const { isBetweenTurns, pendingEnds } = output.state;
       output.update({ awaited: [], isBetweenTurns: isBetweenTurns || pendingEnds.length === 0 });
@@ -155,8 +156,8 @@ function lastResult(
 }
 
 /**
- * Returns the report of a turn that was over but for its tasks in the background, and whose result was emitted: no further
- * Stop hook ends it once the child is replaced.
+ * Returns the report of a turn that had ended except for its background tasks, and whose result was emitted. Once the
+ * child is replaced, no further Stop hook ends this turn.
  */
 function reportWithTasks({ session, frames }: ConversationState, at: number): Report | undefined {
   const { isOnlyBackground, backgroundStop: stop, taken } = session;
@@ -165,13 +166,13 @@ function reportWithTasks({ session, frames }: ConversationState, at: number): Re
   return reportTurns(new Step<OutputState, Frame>(frames), end);
 }
 
-/** Whether the transcript has all lines that it will ever have, and the output needs no more. */
+/** Whether the transcript is complete and the output needs no further input. */
 export function isComplete({ session, frames }: ConversationState): boolean {
   const { isOutputComplete, exit, ending } = session;
-  // The end of the child changes the session's state, which is emitted then.
+  // The end of the child changes the session's state, and the new state is emitted then.
   if (!isOutputComplete || exit !== undefined || frames.options.activity) return false;
   if (isAheadOfSubagent(frames)) return false;
-  // All frames came with the last turn, but for those that mirror the transcript.
+  // All frames were emitted with the last turn, except frames that mirror the transcript.
   if (ending?.kind === "closed" && frames.options.mirrorPath === undefined) return true;
   return frames.kept.cost !== undefined || readCostOfEntries(listOf(frames.ownLines)) !== undefined;
 }
@@ -185,8 +186,8 @@ export function emitOutputComplete(step: ConversationStep, at: number): void {
 }
 
 /**
- * Returns the effects of an end that is still to come. It is computed only on demand: what a long turn comes to takes as
- * long as many of its lines.
+ * Returns the effects of an end that has not happened yet. It runs only on demand, because its cost grows with the
+ * number of lines of the turn.
  */
 export function effectsAtEnd({ state, ending, at }: WholeEffect): readonly ConversationEffect[] {
   const exit = { kind: "exited", code: 0 } as const;

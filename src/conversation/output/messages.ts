@@ -7,7 +7,7 @@ import { NOT_NAMED, type OutputState, type OutputStep } from "./output_state.ts"
 import { messageIds } from "./frames/frame_context.ts";
 import { newUuid } from "./emit_frames.ts";
 
-/** Records a message of the caller, and emits that it is queued. One that is repeated is only printed again. */
+/** Records a message of the caller, and emits that it is queued. A repeated message is only printed again. */
 export function receiveMessage(step: OutputStep, message: Message): void {
   const { awaited, options } = step.state;
   if (message.repeated) {
@@ -18,7 +18,7 @@ export function receiveMessage(step: OutputStep, message: Message): void {
     return;
   }
   step.update({ awaited: [...awaited, message] });
-  // The child before this one may have left it: then the caller knows that it is queued.
+  // The previous child may have left the message in its queue: then the caller knows that it is queued.
   const isEmitted = message.uuid !== undefined && options.before?.queued?.includes(message.uuid);
   if (!isEmitted) emitLifecycle(step, [message], "queued");
 }
@@ -29,8 +29,8 @@ export function isSame({ text, uuid }: Message): (other: Message) => boolean {
 }
 
 /**
- * Returns the place among the awaited messages of the one that a prompt's text is of; -1 if there is none. Claude Code
- * writes commands, and may write what a plain run was given, as another text: then it is the first such message.
+ * Returns the index of the awaited message to which a prompt's text belongs; -1 if there is none. Claude Code writes
+ * another text for commands, and sometimes for the prompt of a plain run. Then it is the first such message.
  */
 export function placeOf(
   { awaited, taken }: Pick<OutputState, "awaited" | "taken">,
@@ -48,15 +48,15 @@ export function placeOf(
 interface MessageLine {
   readonly uuid?: string | undefined;
   readonly timestamp?: string | undefined;
-  /** The text that the child took; absent where the child did not carry it out. */
+  /** The text that the child took; absent if the child did not carry it out. */
   readonly text?: string | undefined;
 }
 
 /**
- * Records that the child has taken an awaited message, and emits it: that it was started, if it has an id, and the message
+ * Records that the child has taken an awaited message. Emits that it was started, if it has an id, and the message
  * itself with `--replay-user-messages`.
  *
- * @param at its place among the awaited messages
+ * @param at the index of the message in the awaited messages
  */
 export function takeMessage(step: OutputStep, at: number, line: MessageLine): void {
   const { awaited, taken, joined, hasInit, hasLinesSincePrompt, isBetweenTurns } = step.state;
@@ -73,7 +73,7 @@ export function takeMessage(step: OutputStep, at: number, line: MessageLine): vo
     taken: [...taken, message],
     joined: isJoined ? [...joined, message] : joined,
   };
-  // A message that joins the turn is named by the next frames only where those before it have no id.
+  // The next frames name a message that joins the turn only if the messages before it have no id.
   const isNamed = isJoined && messageIds(next).user_message_uuid === asked;
   step.update({
     ...next,
@@ -82,12 +82,12 @@ export function takeMessage(step: OutputStep, at: number, line: MessageLine): vo
   });
 }
 
-/** Whether a message is to be printed again: `--replay-user-messages` does not print what the user has not sent. */
+/** Whether a message is printed again. `--replay-user-messages` does not print messages that the user has not sent. */
 function isReplayed({ synthetic }: Message, { options }: OutputState): boolean {
   return options.replay === true && synthetic !== true;
 }
 
-/** Takes the frames of a message apart: lifecycle frames come before `system/init`. */
+/** Splits the frames of a message into lifecycle frames, which come before `system/init`, and others. */
 export function splitLifecycle(frames: readonly Frame[]) {
   return {
     lifecycle: frames.filter(isLifecycle),
@@ -95,14 +95,14 @@ export function splitLifecycle(frames: readonly Frame[]) {
   };
 }
 
-/** Whether a frame reports how far a message is. */
+/** Whether a frame reports the progress of a message. */
 export function isLifecycle({ type }: Frame): boolean {
   return type === "command_lifecycle";
 }
 
 /**
- * Removes a message that the caller took back before the child got it. Of several with the same text and no id it is the
- * last, as the child has those before it.
+ * Removes a message that the caller cancelled before the child got it. If several messages have the same text and no
+ * id, it removes the last one, because the child already has the others.
  */
 export function cancelMessage(step: OutputStep, { uuid, text }: Message): void {
   const { awaited } = step.state;
@@ -114,8 +114,8 @@ export function cancelMessage(step: OutputStep, { uuid, text }: Message): void {
 }
 
 /**
- * Emits how the messages of a turn ended, around the result of the turn: messages that joined it before the result, the
- * others, and the prompt with which the model was woken, after it.
+ * Emits how the messages of a turn ended. Messages that joined the turn come before its result; all others, and the
+ * prompt that woke the model, come after it.
  *
  * @param options.stopped whether the caller has stopped the turn
  */
@@ -152,7 +152,7 @@ function emitLifecycle(
   for (const message of messages) step.emit(...lifecycleFrames(step, message, state));
 }
 
-/** Makes the lifecycle frame of a message; none for a message without an id. */
+/** Makes the lifecycle frame of a message. A message without an id has none. */
 function lifecycleFrames(
   step: OutputStep,
   { uuid }: { readonly uuid?: string | undefined },
@@ -170,7 +170,7 @@ function lifecycleFrames(
   }];
 }
 
-/** Makes the frame of a message that is printed again; a command is printed as the text that the child took. */
+/** Makes the frame of a message that is printed again. A command is printed as the text that the child took. */
 function replayFrame(
   step: OutputStep,
   message: Message,
@@ -191,7 +191,7 @@ function replayFrame(
   };
 }
 
-/** Returns what the caller has sent, in the form in which it was sent. */
+/** Returns the content of a message in the form in which the caller sent it. */
 function contentOf({ content, text }: Message): string | readonly ContentBlock[] {
   return typeof content === "string" || Array.isArray(content) ? content : [{ type: "text", text }];
 }

@@ -6,7 +6,7 @@ import type { TranscriptMirrorFrame } from "../../claude/wire/frame.ts";
 import { type GivenIds, replaceIds } from "../../claude/transcript/moved_lines.ts";
 import { lineId } from "../../claude/transcript/entry_order.ts";
 
-/** Records a line that is to be mirrored, if the caller wants `transcript_mirror` frames. */
+/** Records a line to be mirrored, if the caller wants `transcript_mirror` frames. */
 export function recordForMirror(step: OutputStep, line: MirroredLine): void {
   const { options, unmirroredLines } = step.state;
   if (options.mirrorPath !== undefined) {
@@ -14,15 +14,15 @@ export function recordForMirror(step: OutputStep, line: MirroredLine): void {
   }
 }
 
-/** Which lines are mirrored: without `all`, the last ones wait for the line of the message that they are about. */
+/** Which lines are mirrored. Without `all`, the last lines wait for the line of their message. */
 interface MirrorOptions {
   readonly all?: boolean;
 }
 
 /**
  * Emits the lines that have been read since the last time, as the user's transcripts will hold them: one frame for the
- * session and one for each subagent's file. Metadata of a subagent has a frame of its own: `claude -p` prints one whenever
- * it writes them, the first before the subagent's lines.
+ * session and one for each subagent's file. Metadata of a subagent has a frame of its own: `claude -p` prints one
+ * whenever it writes the metadata, the first before the subagent's lines.
  */
 export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}): void {
   const { options: { mirrorPath = "" }, unmirroredLines, facts } = step.state;
@@ -47,8 +47,8 @@ export function emitMirror(step: OutputStep, { all = false }: MirrorOptions = {}
 }
 
 /**
- * Returns how many of the lines have their final ids. Claude Code may note what files were like before a message in a line
- * before the message's own line, which shows the id that the caller gave it.
+ * Returns the number of lines that have their final ids. Claude Code may write a snapshot of files before the line of
+ * its message. Only the message's line shows the id that the caller gave the message.
  */
 function knownLines(
   { awaited, facts: { givenIds } }: OutputState,
@@ -63,7 +63,7 @@ function knownLines(
   return unknown < 0 ? lines.length : unknown;
 }
 
-/** Returns the message that a line with a snapshot of files is about; undefined for another line. */
+/** Returns the message of a line with a snapshot of files; undefined for any other line. */
 function snapshotOf(line: MirroredLine): string | undefined {
   if (!("entry" in line) || line.entry.type !== "other") return undefined;
   const { type, messageId, isSnapshotUpdate } = line.entry.line;
@@ -74,8 +74,8 @@ function snapshotOf(line: MirroredLine): string | undefined {
 }
 
 /**
- * Emits what lines lead to, and the lines themselves after that, but before a result: as in `claude -p`, the mirror has
- * all lines of a turn when its result is printed.
+ * Emits the frames of lines and then mirrors the lines, but before a result: as in `claude -p`, the mirror holds all
+ * lines of a turn when its result is printed.
  */
 export function emitWithMirror(
   step: OutputStep,

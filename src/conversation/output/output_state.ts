@@ -42,14 +42,14 @@ export interface OutputState
   readonly options: OutputOptions;
   readonly reporting: ReportOptions;
   readonly facts: SharedFacts;
-  /** How many ids of frames have been made from the seed. */
+  /** The number of frame ids made from the seed. */
   readonly ids: number;
 }
 
 /** One call of the output: the state of the frames, and the frames that are emitted. */
 export type OutputStep = Step<OutputState, Frame>;
 
-/** No frame has named the messages of the turn. */
+/** The state in which no frame has named the messages of the turn. */
 export const NOT_NAMED: OutputState["named"] = new Set();
 
 /** Returns the state before the first input. */
@@ -121,12 +121,12 @@ export function startOutput(options: OutputOptions, reporting: ReportOptions): O
   };
 }
 
-/** Whether the first turn of the child has begun. Turns that needed no child may have been emitted before it. */
+/** Whether the first turn of the child has begun. Turns that needed no child may have been emitted earlier. */
 export function isUnderWay({ hasInit, isBetweenTurns, prompt }: OutputState): boolean {
   return hasInit && !(isBetweenTurns && prompt === undefined);
 }
 
-/** Whether there are lines that have been read, and whose frames have not been emitted. */
+/** Whether lines have been read whose frames have not been emitted. */
 export function hasPendingLines({ ownLines, subagentLines }: OutputState): boolean {
   return ownLines !== undefined || subagentLines !== undefined;
 }
@@ -138,72 +138,74 @@ export function knownCall({ toolUses, agentCalls }: OutputState, id: string): To
 
 /** The shells of the tool Bash. */
 interface ShellFields {
-  /** Calls of shells that are waited for, by their ids. */
+  /** Calls of shells for which the turn waits, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
-  /** Calls whose output is printed while they run, by their ids, and the observed shells, by theirs. */
+  /** Calls whose output is printed while they run, by their ids, and the observed shells, by the ids of the shells. */
   readonly shellCalls: ReadonlyMap<string, ShellCall>;
   readonly seenShells: ReadonlyMap<string, SeenShell>;
-  /** Orders about shells that have not been handed out as effects. */
+  /** Orders about shells that have not been returned as effects. */
   readonly shellOrders: readonly ShellOrder[];
 }
 
 /** The messages of the caller. */
 interface MessageFields {
-  /** Whether the caller sends no more. */
+  /** Whether the caller has closed its input. */
   readonly inputClosed?: true;
   /** Messages that the child is not known to have taken, and the messages of the turn. */
   readonly awaited: readonly Message[];
   readonly taken: readonly Message[];
   /** Messages of the turn that joined it after it had begun. */
   readonly joined: readonly Message[];
-  /** The types of frames that have named the messages of the turn: the first frame of each type does. */
+  /** The types of frames that have named the messages of the turn. Only the first frame of each type names them. */
   readonly named: ReadonlySet<Frame["type"]>;
 }
 
 /** Answers that are being written, and the requests for them. */
 interface AnswerFields {
-  /** What has been emitted of answers, from hooks or from the API's stream; absent where partial messages are not wanted. */
+  /**
+   * The emitted part of answers, from hooks or from the API's stream; absent if the caller wants no partial messages.
+   */
   readonly partial?: PartialState;
   readonly exact?: ExactState;
-  /** The observed requests; absent where the API's stream is not observed, or is emitted. */
+  /** The observed requests; absent if the API's stream is not observed, or is emitted. */
   readonly observed?: ObservedRequests;
-  /** The ids in `message_start` events since the last result; absent where partial messages are not wanted. */
+  /** The ids in `message_start` events since the last result; absent if the caller wants no partial messages. */
   readonly streamed?: readonly string[];
-  /** Whether the status `requesting` has been emitted; absent where partial messages are not wanted. */
+  /** Whether the status `requesting` has been emitted; absent if the caller wants no partial messages. */
   readonly requested?: boolean;
-  /** The last failed request, until it is known whether it is made again. */
+  /** The last failed request, until it is known whether Claude Code repeats it. */
   readonly fault?: ApiFault | undefined;
-  /** The number of that request, once its retry was emitted though the screen has not announced it. */
+  /** The number of the failed request, once its retry was emitted although the screen has not announced it. */
   readonly emittedRetry?: number | undefined;
 }
 
 /** Costs and limits. */
 interface CostFields {
-  /** The usage of models in the last result; undefined where it is not known. */
+  /** The usage of models in the last result; undefined if unknown. */
   readonly reportedUsage: Cost["modelUsage"] | undefined;
-  /** The cost before this child, if the child does not count it itself. */
+  /** The cost before this child, if the child does not include it. */
   readonly paid?: Spent;
-  /** The cost of the conversation, as the child's status line reported it last. */
+  /** The last cost of the conversation that the child's status line reported. */
   readonly cost?: Spent;
-  /** When that status line ran, in milliseconds since the epoch, by the time of its file. */
+  /** When the status line reported `cost`, in milliseconds since the epoch, by the time of its file. */
   readonly costReportedAt?: number | undefined;
-  /** The end of a turn whose result waits for its cost, and how many turns there were by then. */
+  /** The end of a turn whose result waits for its cost, and the number of turns at that time. */
   readonly awaitingCost?: { readonly at: number; readonly turns: number } | undefined;
-  /** The cost when the turn began, in US dollars; undefined where no status line has reported it. */
+  /** The cost when the turn began, in US dollars; undefined if no status line had reported it. */
   readonly paidBefore?: number | undefined;
   /** When the budget was known to be used up, in milliseconds since the epoch. */
   readonly overspentAt?: number | undefined;
-  /** The usage limits, as the status line reported them last. */
+  /** The usage limits that the status line reported last. */
   readonly limits?: StatusLineLimits;
 }
 
-/** The session itself, as it was emitted last. */
+/** The session itself, as last emitted. */
 interface SessionFields {
-  /** Whether the title that the session has from the start has been emitted. */
+  /** Whether the initial title of the session has been emitted. */
   readonly isTitled?: true;
-  /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
+  /** The model as SessionStart names it, with the suffix `[1m]`, which the API leaves out. */
   readonly model?: string;
-  /** The `system/init` of the headless helper, which was started like the child. */
+  /** The `system/init` of the headless helper, which was started with the same options as the child. */
   readonly described?: JsonObject;
   /** The commands that the caller knows. */
   readonly commands?: readonly unknown[];
@@ -211,14 +213,14 @@ interface SessionFields {
   readonly activity?: Activity;
   /** The version that the child gave in its transcript. */
   readonly version?: string;
-  /** The permission mode, once it is another one than at the start. */
+  /** The permission mode; absent as long as it is the initial one. */
   readonly permissionMode?: string;
   /** Fast mode in the last `system/init`. */
   readonly fastMode?: FastMode;
-  /** Since when the run is ending, which stops tasks in the background, in milliseconds since the child's start. */
+  /** When the run began to end, in milliseconds since the child's start. Background tasks are stopped then. */
   readonly endingAt?: number;
   /**
-   * When the hook ran that announced the last end before that, in milliseconds since the epoch, where that is known: a later
+   * When the hook ran that announced the last end before that, in milliseconds since the epoch, if known. A later
    * prompt does not belong to the run.
    */
   readonly endedBy?: number | undefined;
@@ -227,23 +229,23 @@ interface SessionFields {
 /** A skill that a subagent carries out. */
 export interface ForkedSkill {
   readonly call: ToolUse;
-  /** The skill's description in the list that the model was given. */
+  /** The skill's description in the list that the model received. */
   readonly description: string;
 }
 
 /** Calls of tools. */
 interface CallFields {
-  /** Ids of the calls that give structured answers; absent where none is wanted. */
+  /** Ids of the calls that give structured answers; absent if the caller wants none. */
   readonly outputCalls?: ReadonlySet<string>;
   /** The calls that have not returned, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   /** Calls that have started subagents, and have returned. */
   readonly agentCalls: ReadonlyMap<string, ToolUse>;
-  /** Calls of skills that have not returned, and may be carried out by subagents. */
+  /** Calls of skills that have not returned and may run in subagents. */
   readonly skills: readonly ToolUse[];
-  /** Skills that subagents carry out, by the ids of the subagents. */
+  /** Skills that run in subagents, by the ids of the subagents. */
   readonly forks: ReadonlyMap<string, ForkedSkill>;
-  /** The calls that have failed, or were refused. */
+  /** The calls that have failed or were refused. */
   readonly failed: Chain<ToolUse> | undefined;
   /** Calls of the session itself that have not returned, by their ids. */
   readonly openCalls: ReadonlyMap<string, OpenCall>;
@@ -258,14 +260,14 @@ export type MirroredLine =
 interface LineFields {
   /** The lines of earlier runs of the session. */
   readonly earlier: readonly Entry[];
-  /** What is kept of the emitted lines of this run. */
+  /** The kept data of the emitted lines of this run. */
   readonly kept: KeptLines;
-  /** Lines since the last `read` input, which are emitted in the order of their times. */
+  /** Lines since the last `read` input. They are emitted in the order of their times. */
   readonly ownLines: Chain<Entry> | undefined;
   readonly subagentLines: Chain<SubagentLine> | undefined;
-  /** Whether an answer goes on after the line that is being emitted. */
+  /** Whether the answer continues after the line that is being emitted. */
   readonly isAmidAnswer: boolean;
-  /** Lines that have been read and are to be mirrored. */
+  /** Lines that have been read and will be mirrored. */
   readonly unmirroredLines: Chain<MirroredLine> | undefined;
   /** Lines of subagents whose calls have not been emitted yet. */
   readonly uncalledLines: readonly SubagentLine[];
@@ -283,7 +285,7 @@ export type HookedTask =
     readonly kind: "begun";
     readonly agentId: string;
     readonly type: string;
-    /** When, in milliseconds since the epoch. */
+    /** When the hook ran, in milliseconds since the epoch. */
     readonly at: number;
   }
   | (CallEnd & { readonly kind: "returned" });
@@ -291,31 +293,31 @@ export type HookedTask =
 /** Tasks, and subagents that begin and end. */
 interface TaskFields {
   readonly tasks: Tasks;
-  /** All tasks so far, as they began. */
+  /** All tasks so far, in the state in which they began. */
   readonly allTasks: ReadonlyMap<string, Task>;
-  /** The statuses of tasks that have ended and not begun again, by their ids. */
+  /** The statuses of tasks that have ended and not begun again, by the ids of the tasks. */
   readonly taskEnds: ReadonlyMap<string, string>;
   /** Reports of hooks whose calls have not been emitted yet. */
   readonly hookedTasks: readonly HookedTask[];
-  /** Whether the lines after a subagent's end wait for lines of the subagent. */
+  /** Whether the lines after a subagent's end wait for lines of this subagent. */
   readonly awaitsSubagent: boolean;
-  /** The call for whose subagent the later lines wait, and the line that holds it. */
+  /** The call whose subagent has not started, and the line that holds the call. Later lines wait for this subagent. */
   readonly unstartedCall: { readonly id: string; readonly line: Entry } | undefined;
-  /** Counts of the subagents that children before this one had, unless the conversation has begun anew. */
+  /** Counts of the subagents of earlier children, unless the conversation was reset since. */
   readonly subagentsBefore: SubagentStats | undefined;
 }
 
-/** A compaction that Claude Code has begun by itself, as hooks report it. */
+/** A compaction that Claude Code has begun without a command, as hooks report it. */
 export interface Compaction {
-  /** When it began, in milliseconds since the epoch: lines from before it are not later. */
+  /** When the compaction began, in milliseconds since the epoch. Lines from before it have no later time. */
   readonly since: number;
-  /** Whether its beginning has been emitted. */
+  /** Whether the beginning of the compaction has been emitted. */
   readonly isEmitted: boolean;
-  /** Whether it has succeeded; the lines that show it are yet to come. */
+  /** Whether the compaction has succeeded. The lines that show it have not been read. */
   readonly hasSucceeded: boolean;
-  /** The API's error in the place of a summary. */
+  /** The API's error, if the request for a summary failed. */
   readonly error?: string;
-  /** Whether lines wait no longer for its error or its summary. */
+  /** Whether lines no longer wait for the error or the summary. */
   readonly isOverdue?: boolean;
 }
 
@@ -323,18 +325,18 @@ export interface Compaction {
 interface CompactionFields {
   /** Compactions whose outcome has not been emitted, the oldest first. */
   readonly compactions: readonly Compaction[];
-  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that wait for an outcome. */
+  /** Whether the summary of a successful compaction is unread, and the lines that wait for an outcome. */
   readonly awaitsSummary: boolean;
   readonly deferredLines: Chain<Entry> | undefined;
   /** The typed command of the turn, and the text of its result, once it is known. */
   readonly typedCommand?: { readonly command: string; readonly result?: string } | undefined;
-  /** Ids of the lines that the last compaction left as they are, and whether they have been emitted. */
+  /** Ids of the lines that the last compaction kept, and whether they have been emitted. */
   readonly preserved: ReadonlyMap<string, boolean>;
 }
 
-/** A Stop hook, and what it means for the result of its turn. */
+/** A Stop hook, and its meaning for the result of its turn. */
 export interface TurnStop {
-  /** When the hook ran, in milliseconds since the epoch; undefined where it is not known. */
+  /** When the hook ran, in milliseconds since the epoch; undefined if unknown. */
   readonly at: number | undefined;
   /**
    * When the result may be printed: after the turn (`printable`), once the subagents have ended (`deferred`), or, for
@@ -346,30 +348,33 @@ export interface TurnStop {
 /** The end of a turn that the child outlived. */
 export interface TurnEnd {
   readonly ending: Ending;
-  /** Milliseconds from the start of the child. */
+  /** When the turn ended, in milliseconds from the start of the child. */
   readonly at: number;
-  /** Tickets of the messages that it answers, as far as the control knows them. */
+  /** Tickets of the messages that the turn answers, if the control knows them. */
   readonly tickets?: readonly string[];
   /**
-   * When the hook ran that announced the end, in milliseconds since the epoch. A later prompt belongs to another turn. The
-   * hook of the next prompt does not count: the time of a prompt's line is 2 to 168 ms before its hook.
+   * When the hook ran that announced the end, in milliseconds since the epoch. A later prompt belongs to another turn.
+   * The hook of the next prompt cannot be used for this: a prompt's line has a time 2 to 168 ms before its hook.
    */
   readonly endedBy?: number;
-  /** Messages of the turn whose lines had not been read by then. */
+  /** Messages of the turn whose lines were unread at its end. */
   readonly unwritten?: readonly Message[];
-  /** The cost of the child by then, as its status line reported it. */
+  /** The cost of the child at that time, as its status line reported it. */
   readonly cost?: Spent | undefined;
-  /** How many of the pending lines belong to the turn; absent unless they and its result wait for a subagent's lines. */
+  /**
+   * The number of pending lines that belong to the turn; absent unless these lines and the result wait for a subagent's
+   * lines.
+   */
   readonly lines?: number;
 }
 
-/** A turn whose result was emitted before its lines were read: a busy machine may write them seconds later. */
+/** A turn whose result was emitted before its lines were read. A busy machine may write them seconds later. */
 interface LateTurn {
   /** Messages of the turn whose lines have not been read. */
   readonly messages: readonly Message[];
-  /** When its end was emitted, in milliseconds since the epoch: later lines are of another turn. */
+  /** When the end of the turn was emitted, in milliseconds since the epoch. Later lines belong to another turn. */
   readonly at: number;
-  /** Whether a line of these messages has been read: then the turn counts as one that the transcript holds. */
+  /** Whether a line of these messages has been read. Then the turn counts as one in the transcript. */
   readonly counted: boolean;
 }
 
@@ -379,39 +384,39 @@ interface TurnFields {
   readonly hasInit: boolean;
   readonly framesAfterInit: readonly Frame[];
   /**
-   * The last prompt. The transcript describes the session in lines after the first one. The next line may be the text
-   * that a slash command made of the prompt.
+   * The last prompt. Lines after the first prompt describe the session. The next line may be the text that a slash
+   * command made of the prompt.
    */
   readonly prompt?: UserEntry;
   /** Ids of the prompts that followed a turn whose end was emitted. */
   readonly turnPrompts: ReadonlySet<string>;
-  /** Whether there has been an answer, or a result of a call, since the last prompt. */
+  /** Whether an answer, or the result of a call, has followed the last prompt. */
   readonly hasLinesSincePrompt: boolean;
   /** Whether the next prompt begins a turn, with a `system/init` of its own. */
   readonly isBetweenTurns: boolean;
-  /** When the model is to be woken, in milliseconds since the epoch. */
+  /** When the model will be woken, in milliseconds since the epoch. */
   readonly wakeupAt?: number | undefined;
-  /** The id of the prompt with which the model was woken, until the turn of the prompt is over. */
+  /** The id of the prompt that woke the model, until the turn of the prompt ends. */
   readonly wakeupPrompt?: string | undefined;
   /** Stop hooks of turns whose last line has not been read. */
   readonly stopHooks: readonly TurnStop[];
-  /** Ends of turns whose lines have not all been read yet. */
+  /** Ends of turns some of whose lines have not been read. */
   readonly pendingEnds: readonly TurnEnd[];
-  /** The last turns, if their results were emitted before their lines, which have not been read; the oldest first. */
+  /** The last turns whose results were emitted before their lines were read; the oldest first. */
   readonly lateTurns: readonly LateTurn[];
   /** When the last turn ended, in milliseconds from the start of the child. */
   readonly endedAt: number;
-  /** How many results of turns that the transcript holds have been emitted: those of as many first turns. */
+  /** The number of emitted results of turns in the transcript. These are the first turns. */
   readonly results: number;
-  /** How many other results have been emitted. */
+  /** The number of all other emitted results. */
   readonly otherResults: number;
-  /** Reports of turns that have not been handed out as effects. */
+  /** Reports of turns that have not been returned as effects. */
   readonly reports: readonly Report[];
 }
 
 /** A shell in the foreground of the turn. */
 export interface WaitedShell {
-  /** When it was started, in milliseconds since the epoch; as long as this is not known, when it was called. */
+  /** When the shell was started, in milliseconds since the epoch; while this is unknown, when it was called. */
   readonly since: number;
   readonly description: string;
   /** The id of its task, once the task has been emitted. */
@@ -421,15 +426,15 @@ export interface WaitedShell {
 /** A call of the tool Bash whose output is not complete. */
 export interface ShellCall {
   readonly command: string;
-  /** The shell that carries it out, once that is known. */
+  /** The shell that runs the call, once known. */
   readonly shell?: string;
-  /** Whether the turn goes on without waiting for it. */
+  /** Whether the turn continues without waiting for the call. */
   readonly background?: true;
-  /** Whether it has returned, or ended in the background, and only the rest of its output is awaited. */
+  /** Whether the call has returned, or its background shell has ended, and only the rest of its output is missing. */
   readonly returned?: true;
 }
 
-/** Output of a shell, and the stream that it was written to, where that is known. */
+/** Output of a shell, and the stream to which the shell wrote it, if known. */
 export interface ShellText {
   readonly text: string;
   readonly stream?: "stdout" | "stderr";
@@ -437,19 +442,19 @@ export interface ShellText {
 
 /** An observed shell of the tool Bash. */
 export interface SeenShell {
-  /** The command of its process; absent if the process ended too soon. */
+  /** The command of the shell's process; absent if the process ended before it was read. */
   readonly command?: string;
-  /** Whether it has run for some time. */
+  /** Whether the shell has run for some time. */
   readonly running: boolean;
-  /** Whether its call is known: then its output is printed. */
+  /** Whether the shell's call is known. Then its output is printed. */
   readonly called: boolean;
   /** Output that has not been printed. */
   readonly unemitted: readonly ShellText[];
-  /** Whether its output is complete. */
+  /** Whether the shell's output is complete. */
   readonly over: boolean;
 }
 
-/** An effect of the output besides frames: a deadline, or a look at the running shells. */
+/** An effect of the output that is not a frame: a deadline, or a request for the running shells. */
 export type OutputEffect = Extract<Effect, { readonly type: "deadline" | "list-shells" }>;
 
 /** An order about a shell, or a line of the trace. */
@@ -461,10 +466,10 @@ export type ShellOrder = Extract<
 /** A call that has not returned. */
 export interface OpenCall {
   readonly name: string;
-  /** Since when it runs, in milliseconds since the epoch; absent while it waits. */
+  /** When the call began to run, in milliseconds since the epoch; absent while it waits. */
   readonly since?: number;
-  /** Whether it waits for a permission. */
+  /** Whether the call waits for a permission. */
   readonly asked?: true;
-  /** How many heartbeats of it have been emitted. */
+  /** The number of emitted heartbeats of the call. */
   readonly heartbeats: number;
 }

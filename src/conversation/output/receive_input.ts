@@ -40,18 +40,18 @@ import { receiveText, receiveToolBatch } from "./live/partial_messages.ts";
 import { emitMissedRetry, receiveApiRetry, recordFault } from "./api_retries.ts";
 
 /**
- * How long after the prompt's line `system/init` waits for the lines that describe the session. They come in a second; on a
- * machine with 30 busy processes they took more than two, and `system/init` had no tools.
+ * How long `system/init` waits, after the prompt's line, for the lines that describe the session. They come within a
+ * second. On a machine with 30 busy processes they took more than two seconds, and `system/init` had no tools.
  */
 const INIT_DELAY = { type: "deadline", name: "init", afterMs: 10_000 } as const;
 /**
- * How long the lines before a compaction may take to be read, unless its outcome comes sooner: they are held back for
- * 0.1 s, and on a busy machine for more than 0.3 s. The model takes many seconds for a summary.
+ * How long the lines before a compaction may take to be read, unless its outcome comes sooner. Claude Code delays them
+ * by 0.1 s, on a busy machine by more than 0.3 s. The model takes many seconds for a summary.
  */
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 1000 } as const;
-/** How long a result may wait for what its turn has cost: the status line runs 0.3 s after it. */
+/** How long a result may wait for the cost of its turn. The status line runs 0.3 s after the turn. */
 const PRICE_DELAY = { type: "deadline", name: "priced", afterMs: 1000 } as const;
-/** How long until the next look at the running shells, if it is not certain which shell belongs to which call. */
+/** The delay before the next look at the running shells, if it is not certain which shell belongs to which call. */
 const LOOK_AGAIN_MS = 500;
 
 /** Emits the frames that `claude -p` would print after an input, and returns the deadlines that follow. */
@@ -63,7 +63,7 @@ export function receiveInput(step: OutputStep, given: Input): readonly OutputEff
   return effects;
 }
 
-/** Takes an input. If a result waits for its cost, it is emitted before the frames of the input. */
+/** Receives an input. If a result waits for its cost, the result is emitted before the frames of the input. */
 function receiveAfterPendingResult(step: OutputStep, input: Input): readonly OutputEffect[] {
   const wasPending = step.state.awaitingCost !== undefined;
   const effects = emitAfterPendingResult(step, () => receive(step, input));
@@ -99,7 +99,7 @@ function receive(step: OutputStep, input: Input): readonly OutputEffect[] {
   }
 }
 
-/** Takes an input that has no effects but frames. */
+/** Receives an input that has no effects except frames. */
 function receiveOther(step: OutputStep, input: Input): void {
   switch (input.type) {
     case "earlier":
@@ -137,7 +137,7 @@ function receiveOther(step: OutputStep, input: Input): void {
   }
 }
 
-/** Records a line until all are read that the child has written by now. */
+/** Records a line until all lines that the child has written so far have been read. */
 function recordLine(
   step: OutputStep,
   input: InputOf<"transcript"> | InputOf<"subagent"> | InputOf<"subagent-note">,
@@ -161,7 +161,7 @@ function recordLine(
   }
 }
 
-/** Takes the ids of the shells that run. */
+/** Receives the ids of the running shells. */
 function receiveShells(
   step: OutputStep,
   { ids, startedAt }: InputOf<"shells">,
@@ -172,13 +172,13 @@ function receiveShells(
   return afterMs === undefined ? [] : [lookAtShells(Math.max(LOOK_AGAIN_MS, afterMs))];
 }
 
-/** The cost before a child that counts its own costs alone. */
+/** The earlier cost, for a child that counts only its own cost. */
 const NOTHING_PAID = { totalUsd: 0, apiDurationMs: 0 };
 
-/** Takes the cost of the conversation from the status line. A result may wait for it. */
+/** Receives the cost of the conversation from the status line. A result may wait for it. */
 function receiveCost(step: OutputStep, input: InputOf<"cost">): void {
   const { options, reporting, overspentAt, paidBefore, awaitingCost } = step.state;
-  // A child that resumes a session may go on with its costs.
+  // A child that resumes a session may continue to count the session's cost.
   const { before } = options;
   const isOurs = before !== undefined && input.totalUsd < before.totalUsd;
   const { paid = isOurs ? before : NOTHING_PAID } = step.state;
@@ -199,7 +199,7 @@ function receiveCost(step: OutputStep, input: InputOf<"cost">): void {
   }
 }
 
-/** Takes what a hook reports: no line shows it, or only later. */
+/** Receives a hook's report. No line shows its facts, or only a later line. */
 function receiveHook(
   step: OutputStep,
   { event, payload, ranAt, callback, at: receivedAt }: InputOf<"hook">,
@@ -216,7 +216,7 @@ function receiveHook(
   }
   const { compactions, options } = step.state;
   const at = ranAt ?? options.startedAt + receivedAt;
-  // A hook of this program reports a compaction; a typed one needs no report.
+  // A hook of this program reports a compaction. A typed compaction needs no report.
   const isOfCompaction = callback === undefined &&
     recordCompactionHook(step, { event, payload, at });
   if (step.state.compactions.length > compactions.length) return [COMPACTION_DELAY];
@@ -232,11 +232,11 @@ function receiveHook(
   return [];
 }
 
-/** Emits all lines that the child has written by now, unless something has to come before them. */
+/** Emits all lines that the child has written so far, unless other frames have to come before them. */
 function emitRead(step: OutputStep, now: number): readonly OutputEffect[] {
   const version = earlyAnswer(step.state);
   if (version !== undefined) {
-    // The lines stay, and are emitted later.
+    // The lines stay pending, and are emitted later.
     step.update({ version });
     emitMirror(step);
     return [INIT_DELAY];
@@ -257,7 +257,7 @@ function emitRead(step: OutputStep, now: number): readonly OutputEffect[] {
   return isHeldBack ? [...effects, ...callDeadline(step.state, before)] : effects;
 }
 
-/** Takes the end of a delay: what was waited for has not come in time. */
+/** Receives a deadline: the expected input has not come in time. */
 function receiveDeadline(
   step: OutputStep,
   { name, at }: InputOf<"deadline">,
@@ -276,7 +276,7 @@ function receiveDeadline(
       return [nextBeat(step.state, now)];
     case "init": {
       const before = watchedState(step.state);
-      // Lines that wait for a subagent's have a deadline of their own; some come before `system/init`.
+      // Lines that wait for a subagent's lines have a deadline of their own. Some lines come before `system/init`.
       if (step.state.awaitsSubagent) return [];
       emitInit(step);
       if (!emitUpToUnstartedCall(step)) emitWaitingTurns(step, emitReadLines);
@@ -306,7 +306,7 @@ function watchedState({ prompt, shells, openCalls, unstartedCall }: OutputState)
   return { hasPrompt: prompt !== undefined, shells, openCalls, unstartedCall };
 }
 
-/** Returns the deadline for the beginning of a subagent, if lines after its call have begun to wait for it. */
+/** Returns the deadline for the beginning of a subagent, if lines after its call now wait for it. */
 function callDeadline(
   { unstartedCall }: OutputState,
   before: WatchedState,
@@ -316,7 +316,7 @@ function callDeadline(
     : [SUBAGENT_DELAY];
 }
 
-/** Applies what a caller wants who has come after the child was started. */
+/** Applies the options of a caller that took a warm child. */
 function applyTerms(step: OutputStep, terms: LateTerms): void {
   const { replayMessages, subagentText, hookEvents } = terms;
   const { options, reporting } = step.state;
@@ -332,17 +332,20 @@ function applyTerms(step: OutputStep, terms: LateTerms): void {
   });
 }
 
-/** Returns a line of the run's own folder as it will be in the user's home, if it goes there. */
+/**
+ * Returns a line with the paths of the run's own folder replaced by those in the user's home, if the run's files go
+ * there.
+ */
 function asAtHome<Line>({ options: { homes } }: OutputState, line: Line): Line {
   return homes === undefined ? line : replaceConfigFolder(line, homes);
 }
 
-/** Records a line that a forked session has from the session that it comes from: only the mirror has it. */
+/** Records a line that a forked session has copied from its original session. Only the mirror prints it. */
 export function recordCopied(step: OutputStep, entry: Entry): void {
   recordForMirror(step, { entry: asAtHome(step.state, entry) });
 }
 
-/** Returns the deadlines that follow from new lines: for `system/init`, for shells that take long, and for open calls. */
+/** Returns the deadlines that new lines need: for `system/init`, for long-running shells, and for open calls. */
 function deadlinesAfter(
   state: OutputState,
   before: WatchedState,
@@ -364,7 +367,7 @@ function deadlinesAfter(
   ];
 }
 
-/** Returns the deadline at which a call is to be reported that is still at work then. */
+/** Returns the deadline at which `tool_progress` is due for the calls that still run. */
 export function nextBeat(state: OutputState, now: number): OutputEffect {
   const afterMs = msUntilHeartbeat(state, now);
   return { type: "deadline", name: "beat", ...(afterMs === undefined ? {} : { afterMs }) };
@@ -375,8 +378,8 @@ function lookAtShells(afterMs: number): OutputEffect {
 }
 
 /**
- * Returns an input as it would be if the tool for structured answers were Claude Code's own, as it is in `claude -p`. Here
- * an MCP server of this program has it, which changes its name and its results.
+ * Returns an input as if the tool for structured answers were Claude Code's own, as it is in `claude -p`. Here an MCP
+ * server of this program has the tool, which changes its name and its results.
  */
 function withOwnOutputTool(step: OutputStep, input: Input): Input {
   const { outputCalls } = step.state;

@@ -6,7 +6,7 @@ import { stopNotice } from "./frames/hook_frames.ts";
 import { systemFrame } from "./frames/frame_context.ts";
 import { stopTask } from "./frames/task_ends.ts";
 
-/** Emits the permission mode, if it is another one. */
+/** Emits the permission mode, if it has changed. */
 export function emitMode(step: OutputStep, permissionMode: string): void {
   const { permissionMode: before, options } = step.state;
   if (permissionMode === (before ?? options.permissionMode)) return;
@@ -14,7 +14,7 @@ export function emitMode(step: OutputStep, permissionMode: string): void {
   emitSystemFrame(step, "status", { status: null, permissionMode });
 }
 
-/** Emits plan mode where the model has entered it by itself, as the result of its call shows. */
+/** Emits plan mode if the model itself has entered it, as the result of its call shows. */
 export function emitPlanMode(step: OutputStep, entry: Entry): void {
   if (entry.type !== "user" || typeof entry.message.content === "string") return;
   const { toolUses } = step.state;
@@ -48,13 +48,13 @@ export function emitHookFailure(
   else step.update({ framesAfterInit: [...framesAfterInit, ...frames] });
 }
 
-/** Emits the commands that there are now. */
+/** Emits the current commands. */
 export function emitCommands(step: OutputStep, commands: readonly unknown[]): void {
   step.update({ commands });
   emitSystemFrame(step, "commands_changed", { commands });
 }
 
-/** Emits commands that were read again, if they differ from those that the caller knows. */
+/** Emits the reloaded commands, if they differ from those that the caller knows. */
 export function emitReloadedCommands(step: OutputStep, commands: readonly unknown[]): void {
   const { commands: before } = step.state;
   const areOthers = before !== undefined && JSON.stringify(before) !== JSON.stringify(commands);
@@ -72,7 +72,9 @@ export function emitTitle(step: OutputStep, title: string): void {
   emitSystemFrame(step, "session_title_changed", { title });
 }
 
-/** Emits the new model as `claude -p` does, in the words of `/model`. `at` is in milliseconds from the child's start. */
+/**
+ * Emits the new model as `claude -p` does, in the words of `/model`. `at` is in milliseconds from the child's start.
+ */
 export function emitModel(
   step: OutputStep,
   { model, at }: { readonly model: string; readonly at: number },

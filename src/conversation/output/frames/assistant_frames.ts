@@ -19,7 +19,10 @@ const API_USAGE = [
   "inference_geo",
 ];
 
-/** The frames of a line of an answer: one for a limit that was hit, and the line's own, if it is printed. */
+/**
+ * The frames of a line of an answer: a frame for a usage limit that was hit, and the frame of the line itself, if it is
+ * printed.
+ */
 export function assistantFrames(entry: AssistantEntry, context: FrameContext): readonly Frame[] {
   return isPrinted(entry.message.content, context)
     ? [...rateLimitFrames(entry, context), assistantFrame(entry, context)]
@@ -64,7 +67,7 @@ export function apiUsage(usage: JsonObject | null | undefined): JsonObject {
   return known;
 }
 
-/** The frame for a usage limit that was hit, with the time of its reset. A transcript holds nothing else about limits. */
+/** The frame for a usage limit that was hit, with its reset time. A transcript holds no other facts about limits. */
 function rateLimitFrames(entry: AssistantEntry, context: FrameContext): readonly RateLimitFrame[] {
   const params = entry.apiErrorParams;
   const info = isJsonObject(params) ? params.rate_limit_info : undefined;
@@ -96,7 +99,7 @@ function messageOf(entry: AssistantEntry): AssistantMessage {
     model,
     content,
     ...more,
-    // A frame is printed before the API has given the stop reason.
+    // `claude -p` prints the frame before the API sends the stop reason.
     stop_reason: null,
     stop_sequence: null,
     usage: apiUsage(usage),
@@ -104,7 +107,9 @@ function messageOf(entry: AssistantEntry): AssistantMessage {
   };
 }
 
-/** Whether a line is printed. The text of a subagent that the turn waits for is printed with its result alone. */
+/**
+ * Whether a line is printed. The text of a subagent for which the turn waits is printed only in the result of its call.
+ */
 function isPrinted(content: readonly ContentBlock[], context: FrameContext): boolean {
   return context.subagent === undefined || context.subagent.background === true ||
     context.subagentText === true ||
@@ -114,21 +119,21 @@ function isPrinted(content: readonly ContentBlock[], context: FrameContext): boo
 interface CommandOutputFacts {
   readonly version: string;
   readonly sessionId: string;
-  /** The id of the frame, and that of its message. */
+  /** The id of the frame and of its message. */
   readonly uuid: string;
   readonly messageId: string;
-  /** When, in ISO 8601. */
+  /** When the command ended, in ISO 8601. */
   readonly timestamp: string;
   /** A command that failed: its output as the transcript has it, its name and its arguments. */
   readonly failed?: {
     readonly source: string;
     readonly run: { readonly command: string; readonly args: string };
   };
-  /** Further fields for a command that was run. */
+  /** Further fields for a command that was carried out. */
   readonly carriedOut?: JsonObject;
 }
 
-/** The `local_command_outcome`; undefined for a command that was run, or that failed without an error. */
+/** The `local_command_outcome`. Undefined for a command that was carried out, or that failed without an error. */
 function outcomeOf({ failed, carriedOut }: CommandOutputFacts): JsonObject | undefined {
   if (carriedOut !== undefined) return undefined;
   if (failed === undefined) return { kind: "unavailable_headless" };

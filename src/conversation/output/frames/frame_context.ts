@@ -6,7 +6,7 @@ import type { ToolUse } from "../../../claude/transcript/turn.ts";
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { Message } from "../../control/message.ts";
 
-/** What frames are made from besides a line of the transcript. */
+/** The facts from which frames are made, in addition to a line of the transcript. */
 export interface FrameContext {
   /** The version of Claude Code, which decides what is printed. */
   readonly version: string;
@@ -15,19 +15,19 @@ export interface FrameContext {
   readonly newUuid: () => string;
   /** The calls so far, by id. `permission_denied` frames need them. */
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
-  /** Whether denials are not printed: `claude -p` prints none where a tool decides on permissions. */
+  /** Whether denials are not printed: `claude -p` prints none if a tool decides on permissions. */
   readonly hidesDenials?: true | undefined;
-  /** The caller's decisions on calls, by their ids. Decisions of hooks and rules are not among them. */
+  /** The caller's decisions on calls, by the ids of the calls. Decisions of hooks and rules are not included. */
   readonly decisions?: Pick<ReadonlyMap<string, CallDecision>, "get" | "has">;
-  /** The typed command that Claude Code itself runs, if any: its output is printed. */
+  /** The typed command that Claude Code itself carries out. Its output is printed. */
   readonly typed?: string | undefined;
-  /** The caller's ids of prompts, by their ids in the transcript. */
+  /** The ids that the caller gave prompts, by the ids of the prompts in the transcript. */
   readonly givenIds?: GivenIds;
   /** The messages that the turn answers; undefined once a frame has named them. */
   readonly unnamedMessages?: TurnMessages | undefined;
   /** Whether all text of subagents is printed. */
   readonly subagentText?: boolean | undefined;
-  /** Set for lines of a subagent's transcript, which give no frames without it. */
+  /** Set for lines of a subagent's transcript. Without it, such lines have no frames. */
   readonly subagent?: SubagentContext;
 }
 
@@ -37,7 +37,10 @@ export interface SubagentContext {
   readonly agentId?: string;
   readonly type?: string;
   readonly description?: string;
-  /** Whether the turn goes on without waiting for the subagent. Then its text is printed and its prompt is not. */
+  /**
+   * Whether the turn continues without waiting for the subagent. Then the subagent's text is printed, and its prompt is
+   * not.
+   */
   readonly background?: boolean;
 }
 
@@ -78,7 +81,7 @@ export function systemFrame(
     ...definedFields(more),
     uuid: uuid ?? context.newUuid(),
     session_id: context.sessionId,
-    // The fields of Claude Code's lines are passed on without a check.
+    // The fields of Claude Code's lines are passed on unchecked.
   } as SystemFrame;
 }
 
@@ -92,9 +95,9 @@ interface TurnMessages {
 }
 
 /**
- * The fields of a frame that name the messages which an answer is to, as far as the caller gave them ids.
- * `user_message_uuid` is the last message with which the turn began; it is a message that joined the turn if the others
- * have no id, or if the last of them is not the user's.
+ * The fields of a frame that name the messages which an answer is for, if the caller gave them ids. `user_message_uuid`
+ * is the last message with which the turn began. It is a message that joined the turn if the others have no id, or if
+ * the user did not send the last of them.
  */
 export function messageIds(
   messages: TurnMessages,

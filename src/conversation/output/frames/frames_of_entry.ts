@@ -99,7 +99,10 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
 const FAILED = '[callback]: failed; blocking because onFailure is "block"';
 const LATE = /^UserPrompt(?:Submit|Expansion) hook callback timed out after \d+ms$/u;
 
-/** The fields for a caller's hook that gave no verdict on the prompt, from the words of our hook that stands for it. */
+/**
+ * The fields for a caller's hook that gave no verdict on the prompt. They are read from the text of our hook, which ran
+ * in its place.
+ */
 function noVerdict(reason: string): Readonly<Record<string, unknown>> | undefined {
   if (reason.startsWith(`${FAILED}\n`)) {
     return { kind: "no_verdict", no_verdict_kind: "hook_failed", reason: FAILED };
@@ -109,7 +112,7 @@ function noVerdict(reason: string): Readonly<Record<string, unknown>> | undefine
     : undefined;
 }
 
-/** The tags of warnings, which no transcript holds, and the words with which such a warning begins. */
+/** The tags of warnings, which no transcript holds, and the words with which each warning begins. */
 const TAGS: Readonly<Record<string, RegExp>> = {
   // 2.1.332 and newer.
   skill_shell_hook: /^(?:Not run in|Ran anyway in) \/|^PreSkillShellCommand\S* says: /u,
@@ -125,8 +128,8 @@ function taggedFields(entry: SystemEntry): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Remarks for the terminal, which `claude -p` does not print: the input box waits for the end of a limit, a request is made
- * again without a stream, where `/debug` logs to, what `/status` cannot check, and what the mode auto is.
+ * Messages for the terminal, which `claude -p` does not print: about the wait for the end of a limit, a request that is
+ * repeated without a stream, the log file of `/debug`, the parts that `/status` cannot check, and auto mode.
  */
 const FOR_SCREEN =
   /set to continue automatically|· continuing automatically at |^Streaming response ended before any complete data was received\.|^Logging to |^Goal paused |^\/status checks your setup |^Auto mode lets Claude handle permission prompts /u;
@@ -137,7 +140,7 @@ function isForScreen({ content }: SystemEntry): boolean {
 
 type Names = Readonly<Record<string, string>>;
 
-/** The fields of `compact_metadata`, by the names that a transcript has for them. Other fields are not printed. */
+/** The fields of `compact_metadata`, by their names in a transcript. Other fields are not printed. */
 const COMPACTION_FIELDS: Names = {
   trigger: "trigger",
   preTokens: "pre_tokens",
@@ -171,7 +174,7 @@ export function triggerOf({ compactMetadata: facts }: SystemEntry): unknown {
   return isJsonObject(facts) ? facts.trigger : undefined;
 }
 
-/** The ids of the lines that a compaction keeps. An old Claude Code (2.1.197) writes these lines once more. */
+/** The ids of the lines that a compaction keeps. An old Claude Code (2.1.197) writes these lines again. */
 export function preservedLines({ compactMetadata: facts }: SystemEntry): readonly string[] {
   const kept = isJsonObject(facts) ? facts.preservedMessages : undefined;
   const ids = isJsonObject(kept) ? kept.allUuids ?? kept.uuids : undefined;

@@ -11,14 +11,14 @@ import { OUTPUT_REMINDER } from "../../../claude/transcript/structured_output_to
 import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import { type FrameContext, systemFrame } from "./frame_context.ts";
 
-/** The end of a hook, as far as a transcript holds it. */
+/** The facts about the end of a hook that a transcript holds. */
 export interface HookEnd {
-  /** Its event and matcher, such as `PreToolUse:Bash`. */
+  /** The hook's event and matcher, such as `PreToolUse:Bash`. */
   readonly name: string;
   readonly event: string;
   readonly stdout: string;
   readonly stderr: string;
-  /** For an HTTP hook, the HTTP status. */
+  /** The exit code; for an HTTP hook, the HTTP status. */
   readonly exitCode: number;
   readonly outcome: "success" | "error" | "cancelled";
 }
@@ -26,12 +26,12 @@ export interface HookEnd {
 /** Events of hooks that `claude -p` prints even without `--include-hook-events`. */
 const ALWAYS_PRINTED: readonly string[] = ["SessionStart", "Setup"];
 
-/** Events of hooks that run before the turn begins. Their frames stand before `system/init`. */
+/** Events of hooks that run before the turn begins. Their frames come before `system/init`. */
 const BEFORE_INIT: readonly string[] = [...ALWAYS_PRINTED, "UserPromptSubmit"];
 
 /**
- * The commands of this program's own hooks, in recordings of earlier releases too. No frame is printed for them, nor for
- * the callbacks of a caller.
+ * The commands of this program's own hooks, including those in recordings of earlier releases. No frame is printed for
+ * these hooks or for the callbacks of a caller.
  */
 const OWN_COMMAND =
   /^(?:(?:set -- [a-z]+(?: \d+)?; )?\. '.*\/own\/hook'|exec \/bin\/sh '.*\/own\/hook'(?: asks(?: \d+)?)?)$/su;
@@ -39,7 +39,7 @@ const OWN_COMMAND =
 /** The command of a caller's hook, as `claude -p` names it. */
 const CALLBACK = "callback";
 
-/** The command of our hook that stands for a caller's hook, as texts of Claude Code quote it. */
+/** The command of our hook that runs in place of a caller's hook, as texts of Claude Code quote it. */
 const OWN_IN_TEXT = /\[set -- asks \d+; \. '[^\n]*?\/own\/hook'\]/gu;
 
 /** Replaces the commands of our hooks in a text by the name that `claude -p` gives hooks of a caller. */
@@ -47,11 +47,14 @@ export function withCallbacks(text: string): string {
   return text.replaceAll(OWN_IN_TEXT, `[${CALLBACK}]`);
 }
 
-/** What Claude Code writes before the stderr of a hook that failed, and in place of an empty one. It removes the last newline. */
+/**
+ * The text that Claude Code writes before the stderr of a failed hook, and instead of an empty stderr. It removes the
+ * last newline.
+ */
 const NOT_BLOCKING = "Failed with non-blocking status code: ";
 const NO_STDERR = "No stderr output";
 
-/** The texts about a hook that blocks with exit code 2. The command in a text may hold newlines. */
+/** The texts about a hook that blocks with exit code 2. The command in such a text may contain newlines. */
 const BLOCKED_CALL = /^((PreToolUse):\S+) hook error: \[(.*?)\]: (.*)$/su;
 const BLOCKED_STOP = /^((Stop|SubagentStop)) hook feedback:\n\[(.*?)\]: (.*)$/su;
 const BLOCKED_PROMPT =
@@ -60,7 +63,7 @@ const BLOCKED_PROMPT =
 /** The notice about a PreToolUse hook that timed out. */
 const NO_VERDICT = "A hook didn't answer in time, so it didn't check this action.";
 
-/** The end of a hook that a line reports; undefined for any other line, and for hooks of this program. */
+/** The end of a hook that a line reports. Undefined for any other line, and for hooks of this program. */
 export function hookEndIn(entry: Entry): HookEnd | undefined {
   switch (entry.type) {
     case "attachment":
@@ -82,7 +85,7 @@ export function isHookPrinted({ event }: HookEnd, { all }: { readonly all: boole
   return all || ALWAYS_PRINTED.includes(event);
 }
 
-/** Whether the frames of a hook stand before the `system/init` of its turn. */
+/** Whether the frames of a hook come before the `system/init` of its turn. */
 export function runsBeforeInit({ event }: HookEnd): boolean {
   return BEFORE_INIT.includes(event);
 }
@@ -106,7 +109,7 @@ export function hookFrames(
   ];
 }
 
-/** The notices about hooks on a line, which are printed whether or not the ends of hooks are. */
+/** The notices about hooks on a line. They are printed even if the ends of hooks are not. */
 export function hookRemarks(entry: Entry, context: FrameContext): readonly SystemFrame[] {
   if (entry.type === "system") return stopProblem(entry, context);
   if (entry.type !== "attachment") return [];
@@ -133,14 +136,17 @@ export function hookRemarks(entry: Entry, context: FrameContext): readonly Syste
   return [];
 }
 
-/** The notice that Stop hooks have failed, or made the turn go on; not for the hook that reminds of a structured answer. */
+/**
+ * The notice that Stop hooks have failed or continued the turn. There is none for our hook that reminds the model of a
+ * structured answer.
+ */
 function stopProblem(
   { subtype, hookErrors, hookInfos }: SystemEntry,
   context: FrameContext,
 ): readonly SystemFrame[] {
   if (subtype !== "stop_hook_summary" || !Array.isArray(hookErrors)) return [];
   if (hookErrors.every((error) => error === OUTPUT_REMINDER)) return [];
-  // On a busy machine a child that is told to end stops our hook, which has reported everything by then.
+  // On a busy machine, a child that has to end stops our hook, after the hook has reported everything.
   if (Array.isArray(hookInfos) && hookInfos.length > 0 && hookInfos.every(isOwnHook)) return [];
   return [stopNotice(context)];
 }
@@ -194,7 +200,7 @@ function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {
       if (!isJsonObject(blockingError) || isHidden(blockingError["command"])) return undefined;
       const text = asText(blockingError["blockingError"]);
       const prefix = `[${asText(blockingError["command"])}]: `;
-      // A hook that blocks with JSON has succeeded, and no line holds its output.
+      // A hook that blocks with JSON counts as successful, and no line holds its output.
       return text.startsWith(prefix)
         ? { ...hook, stderr: withoutPlaceholder(text.slice(prefix.length)), ...BLOCKED }
         : undefined;
@@ -213,7 +219,7 @@ function blockingEnd(text: string | undefined, pattern: RegExp): HookEnd | undef
     : { name, event, stdout: "", stderr: withoutPlaceholder(stderr ?? ""), ...BLOCKED };
 }
 
-/** What a hook wrote to stderr. A last newline is added, which nearly all hooks write. */
+/** The stderr of a hook. A last newline is added, because almost all hooks write one. */
 function originalError(text: string): string {
   const written = text.startsWith(NOT_BLOCKING) ? text.slice(NOT_BLOCKING.length) : text;
   return written === NO_STDERR || written === "" ? "" : `${written}\n`;
@@ -223,7 +229,7 @@ function withoutPlaceholder(stderr: string): string {
   return stderr === NO_STDERR ? "" : stderr;
 }
 
-/** The text of a line that Claude Code has written in the user's name. */
+/** The text of a line of type `user` that Claude Code itself has written. */
 function remarkOf({ message: { content } }: UserEntry): string | undefined {
   if (typeof content === "string") return content;
   const text = content[0]?.["text"];

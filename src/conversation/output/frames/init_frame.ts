@@ -4,10 +4,10 @@ import { asText, type JsonObject } from "../../../json_object.ts";
 import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 
 /**
- * What `system/init` is made from.
+ * The facts from which `system/init` is made.
  *
- * `tools`, `agents`, `skills`, `mcpServers` and `additionalDirectories` come from the transcript (`SessionListing`), where
- * the version writes them down. `model` comes from the SessionStart hook, with its `[1m]` suffix.
+ * `tools`, `agents`, `skills`, `mcpServers` and `additionalDirectories` come from the transcript (`SessionListing`), if
+ * this version writes them to it. `model` comes from the SessionStart hook, with its `[1m]` suffix.
  */
 export interface InitFacts {
   readonly version: string;
@@ -17,7 +17,7 @@ export interface InitFacts {
   readonly cwd: string;
   readonly model?: string | undefined;
   readonly fastMode?: FastModeAsked | undefined;
-  /** Whether the first request asked for fast mode, as far as that is known. */
+  /** Whether the first request asked for fast mode, if known. */
   readonly asksFastMode?: boolean;
   readonly permissionMode?: string | undefined;
   /** Names as in requests. `Agent` is printed as `Task`. */
@@ -31,7 +31,7 @@ export interface InitFacts {
   /** `ANTHROPIC_API_KEY` or `apiKeyHelper`; `none` for every kind of token. */
   readonly apiKeySource?: string;
   readonly outputStyle?: string;
-  /** The folder of the automatic memory; without it there is no `memory_paths`, as with `--bare`. */
+  /** The folder of the automatic memory. Without it there is no `memory_paths`, as with `--bare`. */
   readonly memoryPath?: string;
   readonly additionalDirectories?: readonly string[];
   /** Whether the environment turns telemetry off. */
@@ -39,11 +39,11 @@ export interface InitFacts {
   readonly productFeedbackDisabled?: boolean;
   /** The `system/init` of the headless helper, if there is one. */
   readonly described?: JsonObject | undefined;
-  /** The MCP servers that are left out, and why. */
+  /** The MCP servers that Claude Code leaves out, with the reasons. */
   readonly faultyServers?: readonly JsonObject[] | undefined;
   /** The messages with which the turn begins. */
   readonly messages?: readonly { readonly uuid?: string }[];
-  /** Set where the caller wants structured answers: by a flag, or in its `initialize` request. */
+  /** Set if the caller wants structured answers: by a flag, or in its `initialize` request. */
   readonly output?: true | "initialized" | undefined;
   /** Whether requests go to Anthropic's own host. */
   readonly servedByAnthropic?: boolean;
@@ -99,7 +99,10 @@ export function initFrame(facts: InitFacts): InitFrame {
   };
 }
 
-/** The keys that the headless helper gives as the child would. Those about MCP servers and about itself differ. */
+/**
+ * The keys whose values the headless helper and the child have in common. Keys about MCP servers and about the process
+ * itself differ.
+ */
 const DESCRIBED = [
   ...["slash_commands", "terminal_slash_commands", "agents", "skills", "plugins", "output_style"],
   "plugin_errors",
@@ -109,8 +112,8 @@ const DESCRIBED = [
 ];
 
 /**
- * Adds the tool for structured answers to the helper's tools, which are sorted; only the first is sorted by another name
- * than it is printed with. With an `initialize` request Claude Code adds the tool at the end.
+ * Adds the tool for structured answers to the helper's tools. The helper's tools are sorted, except that the first is
+ * sorted by another name than the printed one. With an `initialize` request, Claude Code adds the tool at the end.
  */
 function withOutputTool(
   tools: readonly unknown[],
@@ -141,7 +144,7 @@ function describedBy(
   };
 }
 
-/** What the caller asks of fast mode. */
+/** The caller's setting of fast mode. */
 export type FastModeAsked = "on" | "disabled_by_env";
 
 /** The fields about fast mode. */
@@ -150,7 +153,7 @@ export interface FastMode {
   readonly fast_mode_disabled_reason?: string;
 }
 
-/** The fields about fast mode: it is on if the caller's flags or `--settings` ask for it and the model has it. */
+/** The fields about fast mode: it is on if the caller's flags or `--settings` ask for it and the model supports it. */
 export function fastModeOf(asked: FastModeAsked | undefined, isFast: boolean): FastMode {
   switch (asked) {
     case "on":

@@ -21,13 +21,13 @@ import { resultText } from "../../../claude/transcript/kept_entry.ts";
 import type { ToolUse } from "../../../claude/transcript/turn.ts";
 
 /**
- * Starts and ends tasks as a line of the session's transcript says. The frames are `task_started`, `task_updated`,
+ * Starts and ends tasks according to a line of the session's transcript. The frames are `task_started`, `task_updated`,
  * `task_notification` and `background_tasks_changed`; they come before the line's own frames.
  *
  * Known differences: no transcript holds `run_id`, or the output file of a subagent in the foreground. Three concern
- * skills that run as subagents. The child runs them in the background unless they say `background: false`, and `claude -p`
- * waits for them. The child does not write down what a typed skill does. Their descriptions are those that the model has:
- * with `when_to_use`, and in brief where there are many.
+ * skills that run as subagents. The child runs them in the background unless they say `background: false`, and `claude
+ * -p` waits for them. The child does not write down the work of a typed skill. Descriptions of skills are those that
+ * the model receives: with `when_to_use`, and shortened if there are many.
  */
 export function updateTasks(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   if (entry.type === "other") {
@@ -40,12 +40,12 @@ export function updateTasks(tasks: Tasks, entry: Entry, context: TaskContext): T
   return entry.meaning === "tool-result" ? endCallOf(tasks, entry, context) : { tasks, frames: [] };
 }
 
-/** Tools whose calls may have waited for a subagent, or woken one. */
+/** Tools whose calls may have waited for a subagent, or woken a subagent. */
 const SUBAGENT_TOOLS: readonly unknown[] = ["Agent", "Task", "Skill", "SendMessage"];
 
 /**
- * Starts and ends the tasks of a subagent, as a line of its transcript says: a subagent that it waited for has ended, a
- * message of its has woken another subagent, or it runs a shell in the background.
+ * Starts and ends the tasks of a subagent, according to a line of its transcript: a subagent for which it waited has
+ * ended, its message has woken another subagent, or it runs a shell in the background.
  */
 export function updateNestedTasks(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   const isReturn = entry.type === "user" && typeof entry.message.content !== "string" &&
@@ -83,19 +83,19 @@ function endCallOf(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSt
     : { tasks, frames: [] };
 }
 
-/** Ends a call: it has started a task in the background, or the task that it waited for has ended. */
+/** Ends a call: it has started a background task, or the task for which it waited has ended. */
 export function endCall(tasks: Tasks, call: CallEnd, context: TaskContext): TaskStep {
   const { toolUseId, outcome } = call;
   const use = context.toolUses.get(toolUseId);
   if (use === undefined) return { tasks, frames: [] };
   const named = taskOf(use, outcome);
-  // A hook has reported the task's start and end.
+  // A hook has already reported the task's start and end.
   if (named !== undefined && context.printedTasks.has(named.id) && !tasks.has(named.id)) {
     return { tasks, frames: [] };
   }
   const launched = named ?? taskWokenBy(use, call, context) ?? movedSkill(tasks, use, outcome);
   if (launched?.background === true && tasks.get(launched.id)?.background === false) {
-    // The task took too long to be waited for, or the user has put it into the background.
+    // The turn did not wait for the task any longer, or the user has moved it to the background.
     const moved = new Map(tasks).set(launched.id, launched);
     const update = systemFrame("task_updated", {
       task_id: launched.id,
@@ -114,7 +114,7 @@ export function endCall(tasks: Tasks, call: CallEnd, context: TaskContext): Task
   return { ...started, tasks: over.tasks, frames: [...started.frames, ...over.frames] };
 }
 
-/** A skill that the turn has waited for, and that goes on in the background. */
+/** A skill for which the turn has waited, and which continues in the background. */
 function movedSkill(tasks: Tasks, use: ToolUse, outcome: JsonObject): Task | undefined {
   const task = typeof outcome.agentId === "string" ? tasks.get(outcome.agentId) : undefined;
   if (outcome.background !== true || task?.skill === undefined || task.toolUseId !== use.id) {
@@ -157,7 +157,7 @@ function parentOf({ agentId }: ToolUse): Pick<Task, "parent"> {
   return agentId === undefined ? {} : { parent: agentId };
 }
 
-/** A subagent that had ended, and goes on in the background because of a message to it. */
+/** A subagent that had ended, and continues in the background because it received a message. */
 function taskWokenBy(
   use: ToolUse,
   { outcome: { resumedAgentId }, endedAt = "" }: CallEnd,
@@ -173,7 +173,7 @@ function taskWokenBy(
   };
 }
 
-/** A message as its receiver has it: the message of a subagent names its sender. */
+/** A message in the form in which its receiver gets it: a subagent's message names its sender. */
 function asReceived(
   message: string,
   { agentId }: ToolUse,
@@ -184,13 +184,13 @@ function asReceived(
   return `<agent-message from="${from}">\n${message}\n</agent-message>`;
 }
 
-/** A subagent that had ended, as it goes on in the background from a time in ISO 8601. */
+/** A subagent that had ended and is woken at a time (ISO 8601): it continues in the background. */
 export function wokenTask(task: Task, at: string): Task {
   const { calls: _, spoken: __, prompt: ___, skill: ____, ...known } = task;
   return { ...known, background: true, since: Date.parse(at) };
 }
 
-/** Stops the tasks in the background at the end of the run. */
+/** Stops the background tasks at the end of the run. */
 export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): TaskStep {
   let step: TaskStep = { tasks, frames: [] };
   for (const task of tasks.values()) {
@@ -201,7 +201,7 @@ export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): 
   return step;
 }
 
-/** Stops a task, at a time in ISO 8601. */
+/** Stops a task at a time (ISO 8601). */
 export function stopTask(
   tasks: Tasks,
   task: Pick<Task, "id" | "type" | "description"> & { readonly toolUseId: string | undefined },
@@ -225,7 +225,7 @@ export function stopTask(
   };
 }
 
-/** Ends a skill that the turn has waited for. */
+/** Ends a skill for which the turn has waited. */
 export function endSkill(
   tasks: Tasks,
   task: Task,
@@ -244,18 +244,18 @@ export function endSkill(
   return { tasks: rest, frames: [frame] };
 }
 
-/** What came of a call, as its result says, or the hook that runs before the result is written. */
+/** The outcome of a call, from its result or from the hook that runs before the result is written. */
 export interface CallEnd {
   readonly toolUseId: string;
   readonly failed: boolean;
-  /** Why it has failed. */
+  /** Why the call has failed. */
   readonly error?: string;
   readonly outcome: JsonObject;
-  /** In ISO 8601. */
+  /** When the call ended, in ISO 8601. */
   readonly endedAt: string | undefined;
 }
 
-/** Ends the task that a call has waited for. */
+/** Ends the task for which a call has waited. */
 function endAwaitedTask(
   tasks: Tasks,
   task: Task,
@@ -285,7 +285,7 @@ function endAwaitedTask(
   };
 }
 
-/** The last words of a subagent, which are the summary of its end. */
+/** The last text of a subagent, which is the summary of its task's end. */
 function reportOf(outcome: JsonObject): string | undefined {
   const { content } = outcome;
   if (!Array.isArray(content)) return undefined;
@@ -300,7 +300,7 @@ function usageOf(outcome: JsonObject): JsonObject | undefined {
     : undefined;
 }
 
-/** Ends a task in the background, as a notification in the transcript says. A later line says whether a turn follows. */
+/** Ends a background task, as a notification in the transcript reports. A later line shows whether a turn follows. */
 function endNotifiedTask(
   tasks: Tasks,
   { notification, endedAt, context }: {
@@ -320,7 +320,7 @@ function endNotifiedTask(
     return stopTask(tasks, task, { endedAt, context });
   }
   const task = tasks.get(taskId);
-  // When a subagent ends, the session is notified once more of the tasks that the subagent would have been notified of.
+  // When a subagent ends, the session receives the notifications of the subagent's tasks again.
   if (task === undefined && context.printedTasks.has(taskId)) return { tasks, frames: [] };
   const rest = new Map(tasks);
   rest.delete(taskId);
@@ -339,7 +339,7 @@ function endNotifiedTask(
   };
 }
 
-/** Why a subagent has failed, without the words that are for the model alone. */
+/** Why a subagent has failed, without the text that is only for the model. */
 function failureOf(
   task: Task | undefined,
   { status, summary = "" }: TaskNotification,

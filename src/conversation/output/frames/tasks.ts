@@ -6,31 +6,31 @@ import type { ContentBlock, Entry } from "../../../claude/transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import { isTextAnswer } from "../../../claude/transcript/special_entries.ts";
 
-/** A shell or a subagent that runs. */
+/** A running shell or subagent. */
 export interface Task {
   readonly id: string;
-  /** The call that started it. */
+  /** The call that started the task. */
   readonly toolUseId: string;
   readonly type: "local_bash" | "local_agent";
   readonly description: string;
-  /** Whether the turn goes on without waiting for it. */
+  /** Whether the turn continues without waiting for the task. */
   readonly background: boolean;
   /**
-   * Set for a subagent that runs a skill for which the turn waits: whether a call or the user asked for the skill.
-   * `claude -p` prints less of such a task. The skill that a user typed has no call.
+   * Set for a subagent that runs a skill for which the turn waits: whether a call of the model or the user started the
+   * skill. `claude -p` prints less about such a task. A skill that a user typed has no call.
    */
   readonly skill?: "called" | "typed";
   /** A subagent's type and prompt, and the name to which other subagents send messages. */
   readonly agentType?: string;
   readonly prompt?: string;
   readonly name?: string;
-  /** The subagent that has started the task, and the task's depth below the session; absent for 1. */
+  /** The subagent that has started the task, and the task's depth below the session. An absent depth means 1. */
   readonly parent?: string;
   readonly depth?: number;
-  /** When a subagent began, in milliseconds since the epoch, and how many calls it has made, once that is known. */
+  /** When a subagent began, in milliseconds since the epoch, and the number of its calls, if known. */
   readonly since?: number;
   readonly calls?: number;
-  /** Whether the last line of a subagent was text, with which it may end. */
+  /** Whether the last line of a subagent was text. Then the subagent may have ended. */
   readonly spoken?: boolean;
   /** Whether the last answer to the subagent was an API error. */
   readonly failed?: boolean;
@@ -43,24 +43,26 @@ export type Tasks = ReadonlyMap<string, Task>;
 export interface TaskStep {
   readonly tasks: Tasks;
   readonly frames: readonly SystemFrame[];
-  /** The task that began. It may have ended by the same line. */
+  /** The task that began. The same line may also end it. */
   readonly started?: Task;
 }
 
-/** What the frames of tasks are made from besides a line. */
+/** The facts from which the frames of tasks are made, in addition to a line. */
 export interface TaskContext {
   readonly version: string;
   readonly sessionId: string;
   readonly newUuid: () => string;
   /** The calls so far, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
-  /** All tasks so far, those of earlier runs that can be woken included. */
+  /** All tasks so far, including those of earlier runs that a message can wake. */
   readonly allTasks: Pick<Tasks, "get">;
   /** The tasks whose start this run has printed. */
   readonly printedTasks: Pick<Tasks, "has">;
 }
 
-/** Whether a task is a shell that a subagent runs in the background. The session is not notified of its end. */
+/**
+ * Whether a task is a shell that a subagent runs in the background. The session is not notified when such a shell ends.
+ */
 function isOwned({ type, parent }: Task): boolean {
   return type === "local_bash" && parent !== undefined;
 }
@@ -70,10 +72,10 @@ export function startingCall({ skill, toolUseId }: Task): string | undefined {
   return skill === "typed" ? undefined : toolUseId;
 }
 
-/** The marks of tasks that are part of a call. */
+/** The fields that mark tasks which are part of a call. */
 export const AMBIENT = { skip_transcript: true, ambient: true };
 
-/** The frame that lists the tasks in the background. It is printed whenever one starts or ends. */
+/** The frame that lists the background tasks. It is printed whenever such a task starts or ends. */
 export function listFrame(tasks: Tasks, context: TaskContext): SystemFrame {
   const listed = [...tasks.values()].filter(({ background }) => background).map((task) => ({
     task_id: task.id,
@@ -87,7 +89,7 @@ export function listFrame(tasks: Tasks, context: TaskContext): SystemFrame {
   return systemFrame("background_tasks_changed", { tasks: listed }, context);
 }
 
-/** Starts a task, unless it runs. */
+/** Starts a task, unless it is already running. */
 export function startTask(tasks: Tasks, given: Task, context: TaskContext): TaskStep {
   if (tasks.has(given.id)) return { tasks, frames: [] };
   const { parent } = given;
@@ -114,17 +116,17 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
   };
 }
 
-/** A line of a subagent's transcript, and the folders that are shortened in paths. */
+/** A line of a subagent's transcript, and the folders that are shortened in printed paths. */
 interface ProgressLine {
   readonly agentId: string;
   readonly entry: Entry;
   readonly cwd: string;
-  /** The user's home; undefined where it is not known. */
+  /** The user's home folder; undefined if unknown. */
   readonly home?: string | undefined;
 }
 
 /**
- * Tracks a subagent's progress by a line of its transcript: a `task_progress` frame for each call on the line.
+ * Tracks a subagent's progress by a line of its transcript: emits a `task_progress` frame for each call on the line.
  *
  * Known difference: `claude -p` counts the tokens in the middle of the answer, a transcript at its end.
  */
@@ -168,7 +170,7 @@ function callsIn(entry: Entry): readonly ContentBlock[] {
     : [];
 }
 
-/** How many tokens the request of a line took, its answer included. */
+/** The number of tokens of a line's request, including the answer. */
 function tokensOf(entry: Entry): number {
   const usage: unknown = entry.type === "assistant" ? entry.message.usage : undefined;
   if (!isJsonObject(usage)) return 0;
@@ -180,10 +182,10 @@ function tokensOf(entry: Entry): number {
   ].reduce<number>((sum, count) => sum + (typeof count === "number" ? count : 0), 0);
 }
 
-/** Most characters of a command, a pattern, a URL or a query in an activity. */
+/** The maximum number of characters of a command, a pattern, a URL or a query in an activity. */
 const MAX_DETAIL = 50;
 
-/** What a call does, in Claude Code's words; undefined for other tools. */
+/** The description of a call in Claude Code's words; undefined for other tools. */
 function activityOf(
   { name, input }: ContentBlock,
   folders: Pick<ProgressLine, "cwd" | "home">,

@@ -14,7 +14,7 @@ import type { SystemFrame } from "../../../claude/wire/system_frames.ts";
 import type { UserFrame } from "../../../claude/wire/message_frames.ts";
 import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 
-/** The frames of a line in the user's name: results of tools, remarks, typed commands, interrupts. */
+/** The frames of a line of type `user`: results of tools, messages of Claude Code, typed commands, interrupts. */
 export function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
   const { subagent, typed } = context;
   const { content } = entry.message;
@@ -75,7 +75,7 @@ function remarkFrames(entry: UserEntry, context: FrameContext): readonly UserFra
     return [{ ...summary, message: ofUser(content) }];
   }
   if (typeof content === "string" && NOT_PRINTED.test(content)) return [];
-  // The remark belongs to the notification of a background task, or it is a message to a subagent.
+  // The message belongs to the notification of a background task, or it is for a subagent.
   if (entry.queueSkipAttachments === true || isOfAgent(entry.origin)) return [];
   const isPrivate = context.subagent !== undefined &&
     (isOfTask(entry.origin) || isLoadedSkill(entry) || isFeedback(entry, context));
@@ -83,13 +83,16 @@ function remarkFrames(entry: UserEntry, context: FrameContext): readonly UserFra
 }
 
 /**
- * Remarks without a frame: what a command is, that its output was not for the model, that a hook has stopped the prompt,
- * and the list of agents to which a subagent may send messages.
+ * Messages without a frame: the explanation of a command, that a command's output was not for the model, that a hook
+ * has stopped the prompt, and the list of agents to which a subagent may send messages.
  */
 const NOT_PRINTED =
   /^(?:<local-command-caveat>|<system-reminder>\n(?:The output of \/\S+ was shown to the user|Other agents active in this session)|Operation stopped by hook\b)/u;
 
-/** Whether a line is the feedback of a Stop hook to a subagent that the turn waits for. It is printed with the text of subagents. */
+/**
+ * Whether a line is the feedback of a Stop hook to a subagent for which the turn waits. It is printed together with the
+ * text of subagents.
+ */
 function isFeedback(
   { message: { content } }: UserEntry,
   { subagent, subagentText }: FrameContext,
@@ -98,14 +101,14 @@ function isFeedback(
     typeof content === "string" && content.startsWith("Stop hook feedback:\n");
 }
 
-/** Whether a line is the text of a skill that an agent's definition names. No call has loaded it. */
+/** Whether a line is the text of a skill that an agent's definition names. No call has loaded this skill. */
 function isLoadedSkill({ message: { content } }: UserEntry): boolean {
   const text = typeof content === "string" ? undefined : content[0]?.text;
   return typeof text === "string" && text.startsWith("<command-message>") &&
     text.endsWith("<skill-format>true</skill-format>");
 }
 
-/** Whether a line comes from another agent: the one that started the subagent, or one that sent it a message. */
+/** Whether a line comes from another agent: the agent that started the subagent, or an agent that sent it a message. */
 export function isOfAgent(origin: unknown): boolean {
   return isJsonObject(origin) &&
     (origin.kind === "coordinator" || typeof origin.senderTaskId === "string");
@@ -116,7 +119,7 @@ export function isOfTask(origin: unknown): boolean {
   return isJsonObject(origin) && origin.kind === "task-notification";
 }
 
-/** Whether a result is printed in its structured form. Results of subagents are not, but for those of skills. */
+/** Whether a result is printed in its structured form. Of subagents' results, only those of skills are. */
 function isStructured({ toolUseResult }: UserEntry, { subagent }: FrameContext): boolean {
   return subagent === undefined ||
     (isJsonObject(toolUseResult) && toolUseResult.status === "forked");
@@ -169,7 +172,7 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   })];
 }
 
-/** The `tool_result_meta` of the caller's decisions. In the transcript they are decisions of our hook. */
+/** The `tool_result_meta` of the caller's decisions. In the transcript, our hook has made these decisions. */
 const DECISIONS = {
   accepted: { permission_decision: { decision: "accept", source: "user_temporary" } },
   rejected: {
@@ -183,7 +186,7 @@ const DECISIONS = {
   gone: { non_execution_kind: "cancelled" },
 } as const;
 
-/** Whether this program has refused a call. `claude -p` refuses it too, because it has nobody to ask. */
+/** Whether this program has refused a call. `claude -p` also refuses it, because it can ask nobody. */
 function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
   return isUnasked(resultBlocks(entry)[0]?.tool_use_id, context) ||
     isDenialText(resultText(entry));
@@ -195,24 +198,24 @@ function resultText(entry: UserEntry): string {
   return typeof content === "string" ? content : "";
 }
 
-/** Whether a hook of the caller wanted a person to be asked about a call. */
+/** Whether a hook of the caller requested that a person be asked about a call. */
 function isUnasked(id: unknown, { decisions }: FrameContext): boolean {
   return typeof id === "string" && decisions?.get(id) === "unasked";
 }
 
-/** The reason of `claude -p` for refusing a call in a run in which nobody is ever asked. */
+/** The reason that `claude -p` gives for refusing a call if the run can ask nobody. */
 const UNATTENDED = {
   decision_reason_type: "asyncAgent",
   decision_reason: "no approval surface in this session; permission request denied automatically",
 };
 
-/** The reason of `claude -p` for a call that this program has refused. */
+/** The reason that `claude -p` gives for a call that this program has refused. */
 function ownReason(words: string): Readonly<Record<string, unknown>> {
   if (isUnattendedDenial(words)) return UNATTENDED;
   return isCommandDenial(words) ? { decision_reason_type: "other", decision_reason: words } : {};
 }
 
-/** Why auto mode denies a call that it cannot check. The transcript holds the reason in the text of the result alone. */
+/** Why auto mode denies a call that it cannot check. The transcript holds the reason only in the text of the result. */
 function uncheckedReason(entry: UserEntry): Readonly<Record<string, unknown>> {
   const text = resultText(entry);
   const [, reason] = UNEVALUATED.exec(text) ?? [];

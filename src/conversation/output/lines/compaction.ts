@@ -17,13 +17,13 @@ import { asText } from "../../../json_object.ts";
 import { withCallbacks } from "../frames/hook_frames.ts";
 import { emitAfterInit, emitImmediately, startTurn } from "../emit_frames.ts";
 
-/** The error of a compaction that makes no request. The child writes this word nowhere. */
+/** The error of a compaction that makes no request. The child never writes this word. */
 const NO_REQUEST = "too_few_groups";
-/** How the error of the API begins where the model's context has no room. */
+/** The beginning of the API's error when the model's context is full. */
 const TOO_LONG = "Prompt is too long";
 
 /**
- * Records what a hook reports of compactions; those of subagents are not printed.
+ * Records a hook's report about a compaction. Compactions of subagents are not printed.
  *
  * @returns whether the hook was about a compaction
  */
@@ -54,14 +54,14 @@ export function recordCompactionHook(
   return isOfSummary(event, payload) && typeof error === "string" && change({ error });
 }
 
-/** Whether the request for a summary has failed: the agent that makes it has an id, but no type. */
+/** Whether the request for a summary has failed: its agent has an id, but no type. */
 function isOfSummary(event: string, { agent_id, agent_type }: HookPayload): boolean {
   return event === "StopFailure" && agent_id !== undefined && !agent_type;
 }
 
 /**
- * Whether lines from before a compaction are still to be read: Claude Code begins one when the model has been sent
- * something, a prompt or the results of its tools.
+ * Whether lines from before a compaction are still unread. Claude Code begins a compaction after the model has received
+ * a prompt or the results of its tools.
  */
 export function isMissingLines({ kept: { entries }, compactions }: OutputState): boolean {
   if (compactions.every((each) => each.isEmitted)) return false;
@@ -73,8 +73,8 @@ export function isMissingLines({ kept: { entries }, compactions }: OutputState):
 }
 
 /**
- * Emits that a compaction has begun, once all lines from before it have been emitted. The next one begins when the
- * outcome of the first is known.
+ * Emits that a compaction has begun, once all lines from before it have been emitted. The next compaction begins when
+ * the outcome of the first is known.
  */
 export function emitCompactionStart(step: OutputStep): void {
   const [first, ...others] = step.state.compactions;
@@ -83,7 +83,7 @@ export function emitCompactionStart(step: OutputStep): void {
   emitCompacting(step);
 }
 
-/** Emits what a line shows of compactions: that one was begun before it, and what came of it. */
+/** Emits what a line shows of compactions: that a compaction has begun before the line, and its outcome. */
 export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
   if (!isCompactionBoundary(entry)) {
     let [first] = step.state.compactions;
@@ -95,7 +95,8 @@ export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
   }
   const { compactions } = step.state;
   if (compactions.length === 0) {
-    // No hook has reported it: it was typed. The line of its prompt is written after those of the compaction.
+    // No hook has reported this compaction: the user typed it. Claude Code writes the line of its prompt after the
+    // lines of the compaction.
     if (triggerOf(entry) === "manual") {
       step.update({ typedCommand: { command: "compact" } });
       startTurn(step);
@@ -110,15 +111,15 @@ export function emitCompactionOutcome(step: OutputStep, entry: Entry): void {
 }
 
 /**
- * Whether a line has to wait for the outcome of a compaction before it. The summary may be written after the answer to it,
- * and on a busy machine the hook that names the error is received after that answer.
+ * Whether a line waits for the outcome of an earlier compaction. Claude Code may write the summary after the next
+ * answer. On a busy machine, the hook that names the error may also be received after that answer.
  */
 export function waitsForOutcome(state: OutputState, entry: Entry): boolean {
   if (isCompactionBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
   if (state.awaitsSummary || state.deferredLines !== undefined) return true;
   const [first] = state.compactions;
   if (first === undefined || first.isOverdue || !isAnswerSince(entry, first)) return false;
-  // A summary is asked for only where there are enough answers.
+  // Claude Code requests a summary only if there are enough answers.
   const isAskedFor = state.kept.answers.size >= FEWEST_ANSWERS;
   return first.hasSucceeded || (first.error === undefined && isAskedFor);
 }
@@ -135,8 +136,8 @@ export function isEnd(entry: Entry): boolean {
 }
 
 /**
- * Whether a line is an answer from after a compaction has begun. An error because the prompt is too long may have an
- * earlier time than the compaction.
+ * Whether a line is an answer that was written after a compaction has begun. An error because of a too long prompt may
+ * have an earlier time than the compaction.
  */
 function isAnswerSince(entry: Entry, { since }: Compaction): boolean {
   return entry.type === "assistant" && entry.isSidechain !== true &&
@@ -174,7 +175,7 @@ function emitCompacting(step: OutputStep): void {
   const counts = typedCommand === undefined && hasCapability(version, "countsCompaction");
   emitStatus(step, {
     status: "compacting",
-    // `claude -p` counts while the summary is written; the child does not print the count.
+    // `claude -p` counts the characters while the summary is written; the child does not print the count.
     ...(counts ? { compact_output_chars: 0 } : {}),
   });
 }
@@ -187,14 +188,14 @@ function emitStatus(step: OutputStep, fields: Readonly<Record<string, unknown>>)
 
 const ARGUMENTS = /<command-args>([\s\S]*)<\/command-args>/u;
 
-/** The text of `claude -p` where there is no conversation yet; it is no attempt. */
+/** The text of `claude -p` if there is no conversation yet. It does not count as an attempt. */
 const NOTHING = "Error: No messages to compact";
 
-/** What the child writes of a compaction that was stopped, and the error of `claude -p` then. */
+/** The child's text about a compaction that was stopped, and the error of `claude -p` in this case. */
 const CANCELED = /^Compaction canceled\.$/u;
 const ABORTED = "API Error: Request was aborted.";
 
-/** How the text begins where a hook forbids a compaction. */
+/** The beginning of the text if a hook forbids a compaction. */
 const BLOCKED = "Compaction blocked by PreCompact hook";
 
 /** Returns the reason that `claude -p` prints for a typed compaction with this output of the child. */
@@ -204,8 +205,8 @@ function whyTypedFailed(text: string): string {
 }
 
 /**
- * Records what came of a typed /compact, and emits the frames of one that failed. Those of one that succeeded come with
- * its boundary.
+ * Records the outcome of a typed /compact. Emits the frames of a failed one; the boundary line emits those of a
+ * successful one.
  */
 export function emitTypedCompaction(step: OutputStep, entry: Entry): void {
   const { typedCommand, prompt } = step.state;
@@ -247,7 +248,7 @@ export function emitTypedCompaction(step: OutputStep, entry: Entry): void {
   ]);
 }
 
-/** Returns the arguments of the /compact that a prompt is; undefined for another prompt. */
+/** Returns the arguments of a prompt that is a /compact; undefined for any other prompt. */
 function argumentsOf({ message: { content } }: UserEntry): string | undefined {
   return typeof content === "string" && content.startsWith("<command-name>/compact</")
     ? ARGUMENTS.exec(content)?.[1] ?? ""

@@ -76,8 +76,8 @@ function emitWrittenLine(step: OutputStep, { entry, subagent }: WrittenLine): vo
 }
 
 /**
- * Emits the frames of lines, but for the ends of Stop hooks at the end of the lines: other Stop hooks may still run, and
- * the ends of all are emitted together.
+ * Emits the frames of lines, except for ends of Stop hooks that are the last lines: other Stop hooks may still run, and
+ * the ends of all Stop hooks are emitted together.
  */
 export function emitReadLines(step: OutputStep): void {
   const { options, stopHookEnds, ownLines } = step.state;
@@ -93,8 +93,8 @@ export function emitReadLines(step: OutputStep): void {
 }
 
 /**
- * Whether a line shows the end of a task whose beginning has not been emitted. Claude Code writes the end at once, and the
- * lines of the answer that began the task 0.1 s later.
+ * Whether a line shows the end of a task whose beginning has not been emitted. Claude Code writes the end immediately,
+ * but the lines of the answer that began the task 0.1 s later.
  */
 function isEarlyTaskEnd(state: OutputState, entry: Entry): boolean {
   const notice = noticeIn(entry);
@@ -103,9 +103,9 @@ function isEarlyTaskEnd(state: OutputState, entry: Entry): boolean {
 }
 
 /**
- * Emits ends of tasks that had to wait for the beginnings of the tasks.
+ * Emits ends of tasks that waited for the beginnings of their tasks.
  *
- * @param isDue which tasks' ends are emitted; without it all, as some wait in vain
+ * @param isDue which tasks' ends are emitted. Without it all are, because some beginnings never come
  */
 export function emitTaskEnds(
   step: OutputStep,
@@ -118,7 +118,9 @@ export function emitTaskEnds(
   for (const entry of due) emitOwnLine(step, entry);
 }
 
-/** Emits a line of the session's own transcript, and before a prompt the result of the turn that it follows. */
+/**
+ * Emits a line of the session's own transcript. If the line is a prompt, the result of the previous turn comes first.
+ */
 function emitLine(step: OutputStep, entry: Entry): void {
   if (recordLatePrompt(step, entry)) {
     emitPlainLine(step, entry);
@@ -148,13 +150,13 @@ function emitLine(step: OutputStep, entry: Entry): void {
   }
 }
 
-/** Whether a line is from before the end of a turn: then it is of that turn, or of one before. */
+/** Whether a line was written before the end of a turn. Then it belongs to that turn or to an earlier one. */
 function isBeforeEnd(entry: Entry, { endedBy }: Partial<TurnEnd> = {}): boolean {
   const { timestamp = "" } = entry.type === "other" ? {} : entry;
   return endedBy !== undefined && Date.parse(timestamp) < endedBy;
 }
 
-/** Whether a line is from after the end of a turn, as far as hooks tell. */
+/** Whether a line was written after the end of a turn, if hooks reported the times. */
 function isAfterEnd(
   { timestamp = "" }: UserEntry,
   { endedBy }: Pick<OutputState, "endedBy">,
@@ -162,13 +164,13 @@ function isAfterEnd(
   return endedBy !== undefined && Date.parse(timestamp) >= endedBy;
 }
 
-/** What a line shows of prompts. */
+/** The prompts that a line shows. */
 interface ShownPrompt {
   /** A prompt that the child had scheduled for itself. */
   readonly scheduled: UserEntry | undefined;
-  /** The text of another prompt, or of a message that joined the turn. */
+  /** The text of a prompt that the child had not scheduled, or of a message that joined the turn. */
   readonly text: string | undefined;
-  /** The place of its message among the awaited ones; -1 if there is none. */
+  /** The index of its message in the awaited messages; -1 if there is none. */
   readonly place: number;
 }
 
@@ -183,7 +185,7 @@ function promptIn(
   return { scheduled, text, place: text === undefined ? -1 : placeOf(state, text) };
 }
 
-/** Whether a line is the prompt of a turn after the one that has ended. */
+/** Whether a line is the prompt of a later turn than the one that has ended. */
 function endsTurnBefore(
   state: OutputState,
   { entry, end, prompt: { scheduled, place } }: {
@@ -195,12 +197,12 @@ function endsTurnBefore(
   if (!isPrompt(entry)) return false;
   if (isAfterEnd(entry, end)) return true;
   const isNews = place >= 0 || scheduled !== undefined || readTaskNotification(entry) !== undefined;
-  // If a result was emitted and nothing was asked since, the end may be that of the turn which this prompt begins.
+  // If a result was emitted and no prompt followed, the end may belong to the turn which this prompt begins.
   return (isNews && state.hasLinesSincePrompt && !state.isBetweenTurns) ||
     isOfLaterTurn(state, { end, place });
 }
 
-/** Begins the turn of a line that begins one. */
+/** Begins the turn of a line, if the line begins a turn. */
 function beginTurnWith(
   step: OutputStep,
   { entry, prompt: { scheduled, text, place } }: {
@@ -214,10 +216,10 @@ function beginTurnWith(
 }
 
 /**
- * Whether the message of a prompt is none of a turn that has ended, whose own prompts have not all been read. Claude Code
- * writes prompts in their order, and nothing of a turn that is stopped while the hooks of its prompt run.
+ * Whether the message of a prompt belongs to no turn that has ended. Prompts of ended turns may still be unread. Claude
+ * Code writes prompts in order. It writes nothing of a turn that is stopped while the hooks of its prompt run.
  *
- * @param options.place the message's place among the awaited ones
+ * @param options.place the message's index in the awaited messages
  */
 function isOfLaterTurn(
   { awaited }: OutputState,
@@ -242,7 +244,7 @@ function recordLatePrompt(step: OutputStep, entry: Entry): boolean {
   );
   if (turn === undefined || id === undefined) return false;
   const messages = turn.messages.toSpliced(turn.messages.findIndex(isOf), 1);
-  // Turns before it leave no lines any more.
+  // Earlier turns have no more lines.
   const [, ...later] = lateTurns.slice(lateTurns.indexOf(turn));
   step.update({
     lateTurns: messages.length === 0 ? later : [{ ...turn, messages, counted: true }, ...later],
@@ -257,12 +259,15 @@ function recordLatePrompt(step: OutputStep, entry: Entry): boolean {
   return true;
 }
 
-/** Whether a line shows the end of a task right after that of another one, whose turn has an empty result of its own. */
+/**
+ * Whether a line shows the end of a task right after the end of another task. The turn of the other task has an empty
+ * result of its own.
+ */
 function followsJoinedTurn(state: OutputState, entry: Entry): boolean {
   if (readTaskNotification(entry) === undefined || state.hasLinesSincePrompt) return false;
   const { recent, printed } = runTurns(state);
   const last = recent.at(-1);
-  // A result that is held back stays so.
+  // A deferred result stays deferred.
   return last !== undefined && printed === recent.length - 1 && isJoinedEnd(last);
 }
 
@@ -313,12 +318,15 @@ function beginScheduled(step: OutputStep, prompt: UserEntry): void {
   emitInit(step);
 }
 
-/** Whether the facts of `system/init` are known: the child has had a turn, it resumes one, or the headless helper told them. */
+/**
+ * Whether the facts of `system/init` are known: the child has had a turn, it resumes a session with one, or the
+ * headless helper reported them.
+ */
 function isDescribed({ prompt, earlier, described }: OutputState): boolean {
   return prompt !== undefined || earlier.length > 0 || described !== undefined;
 }
 
-/** Returns the text of a prompt, or of a message that joined the turn under way. */
+/** Returns the text of a prompt, or of a message that joined the current turn. */
 function textOfPrompt(entry: Entry): string | undefined {
   if (isPrompt(entry)) {
     const { content } = entry.message;
@@ -331,10 +339,10 @@ function textOfPrompt(entry: Entry): string | undefined {
   return typeof prompt === "string" ? prompt : undefined;
 }
 
-/** Emits a line of the session's own transcript in its place among those of a compaction. */
+/** Emits a line of the session's own transcript in order, relative to the lines of a compaction. */
 function emitOwnLine(step: OutputStep, entry: Entry): void {
   const { prompt, hasLinesSincePrompt, version, preserved, deferredLines } = step.state;
-  // On a busy machine they may be written after the prompt that they make room for.
+  // On a busy machine these lines may be written after the prompt for which they make room.
   if ((prompt === undefined || !hasLinesSincePrompt) && isResumptionFiller(entry)) return;
   if (isPrompt(entry) && isAfterEnd(entry, step.state)) step.update({ isClosed: true });
   if (step.state.isClosed || isBeyondBudget(step.state, entry)) return;
@@ -359,8 +367,9 @@ function emitOwnLine(step: OutputStep, entry: Entry): void {
 }
 
 /**
- * Whether a line is the result of a call beyond the budget, which `claude -p` does not even refuse. Results from before
- * the budget was used up are written up to 0.1 s later, after the cost of the next answer was reported.
+ * Whether a line is the result of a call beyond the budget. `claude -p` does not even refuse such a call. Results of
+ * calls within the budget are written up to 0.1 s later, after the status line has reported the cost of the next
+ * answer.
  */
 function isBeyondBudget({ overspentAt }: OutputState, entry: Entry): boolean {
   return overspentAt !== undefined && entry.type === "user" && entry.meaning === "tool-result" &&
@@ -379,14 +388,14 @@ export function emitWithoutOutcome(step: OutputStep): void {
   emitLinesAfterCompaction(step);
 }
 
-/** Emits the lines that had to wait for the outcome of a compaction. */
+/** Emits the lines that waited for the outcome of a compaction. */
 export function emitLinesAfterCompaction(step: OutputStep): void {
   const lines = listOf(step.state.deferredLines);
   step.update({ deferredLines: undefined, awaitsSummary: false });
   for (const entry of lines) emitOwnLine(step, entry);
 }
 
-/** Records which lines Claude Code writes once more after a compaction, and that a summary follows. */
+/** Records which lines Claude Code writes again after a compaction, and that a summary follows. */
 function recordBoundary(step: OutputStep, entry: SystemEntry): void {
   const { entries, gone } = step.state.kept;
   const preserved = preservedLines(entry);

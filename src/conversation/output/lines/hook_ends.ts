@@ -11,9 +11,9 @@ import {
 import { emitAfterInit, emitImmediately } from "../emit_frames.ts";
 
 /**
- * Moves the ends of hooks to where `claude -p` prints them: hooks of a call before the call's result and the messages of
- * hooks about it, hooks of a prompt before the prompt, and hooks of the session before all else. Transcripts hold them
- * later, sometimes after the first answer.
+ * Moves the ends of hooks to the place at which `claude -p` prints them. Hooks of a call come before the call's result
+ * and the messages about it, hooks of a prompt before the prompt, and hooks of the session first of all. Transcripts
+ * hold them later, sometimes after the first answer.
  */
 export function hooksFirst(state: OutputState, entries: readonly Entry[]): readonly Entry[] {
   if (!entries.some(isHookEnd)) return entries;
@@ -47,8 +47,8 @@ function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: Content
 }
 
 /**
- * Returns the ends of Stop hooks, and their messages, with which the lines end. Other Stop hooks may still run: Claude Code
- * writes each end at once, and a line after the last one.
+ * Returns the ends of Stop hooks, and their messages, that are the last lines. Other Stop hooks may still run: Claude
+ * Code writes each end immediately, and another line after the last one.
  */
 export function stopsAtEnd(lines: readonly Entry[]): readonly Entry[] {
   const isStop = (entry: Entry) => hookEndIn(entry)?.event === "Stop";
@@ -65,9 +65,9 @@ function isOfStop(entry: Entry): boolean {
 }
 
 /**
- * Puts the frames of hooks that ran at the same time into the order of `claude -p`: all starts, all ends, and then the
- * messages to the user. Messages of Stop hooks come after the end of each. The starts are not in the transcript; their
- * frames are made with those of the ends.
+ * Puts the frames of hooks that ran at the same time into the order of `claude -p`: all starts, all ends, then the
+ * messages to the user. A Stop hook's messages come after its end. The starts are not in the transcript; their frames
+ * are made together with those of the ends.
  */
 export function groupHooks(frames: readonly Frame[]): readonly Frame[] {
   if (frames.filter(isHookStart).length < 2) return frames;
@@ -95,8 +95,8 @@ export function groupHooks(frames: readonly Frame[]): readonly Frame[] {
 }
 
 /**
- * Moves the end of a subagent before the hooks that run after its call, as `claude -p` prints it. The transcript shows the
- * end only in the result of the call, after those hooks.
+ * Moves the end of a subagent before the hooks that run after its call, as `claude -p` prints it. The transcript shows
+ * this end only in the result of the call, after those hooks.
  */
 export function subagentEndsFirst(frames: readonly Frame[]): readonly Frame[] {
   if (!frames.some(isHookAfterSubagent)) return frames;
@@ -111,13 +111,13 @@ export function subagentEndsFirst(frames: readonly Frame[]): readonly Frame[] {
   return result;
 }
 
-/** Returns the place of the first of the hooks, and of their messages to the user, with which the frames end. */
+/** Returns the index of the first hook frame or hook message at the end of the frames. */
 function placeBeforeHooks(frames: readonly Frame[]): number {
   const other = frames.findLastIndex((frame) => !isHookAfterSubagent(frame) && !isRemark(frame));
   return frames.findIndex((frame, place) => place > other && isHookAfterSubagent(frame));
 }
 
-/** Whether a frame is of a hook that ran after the call of a subagent. */
+/** Whether a frame belongs to a hook that ran after the call of a subagent. */
 function isHookAfterSubagent(frame: Frame): boolean {
   return frame.type === "system" &&
     (frame.subtype === "hook_started" || frame.subtype === "hook_response") &&
@@ -138,7 +138,7 @@ function isMessageOfHook(frame: Frame, name: unknown): boolean {
     (frame.type === "user" && (name === "Stop" || name === "SubagentStop"));
 }
 
-/** Emits that a hook has run, if its events are wanted. */
+/** Emits that a hook has run, if the caller wants hook events. */
 export function emitHookEnd(step: OutputStep, entry: Entry): void {
   const end = hookEndIn(entry);
   const all = step.state.options.hookEvents === true;

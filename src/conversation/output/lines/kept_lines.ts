@@ -10,32 +10,35 @@ import {
 import { type Cost, readCostOfEntries } from "../../../claude/transcript/cost.ts";
 import { NO_TURNS, type TurnTotals } from "../result/turn_totals.ts";
 
-/** A summary is requested only of a conversation with at least so many answers. */
+/** The minimum number of answers for which Claude Code requests a summary. */
 export const FEWEST_ANSWERS = 2;
 
-/** What is kept of emitted lines: only lines of the last turns, however many turns there were. */
+/**
+ * The data kept of emitted lines. It holds only lines of the last turns, so its size does not grow with the number of
+ * turns.
+ */
 export interface KeptLines {
   /**
-   * The lines of the last turn whose result has been emitted, as more of them may still be written, and all later lines;
-   * without lines that only describe the session.
+   * The lines of the last turn whose result has been emitted, and all later lines. Claude Code may still write lines of
+   * that turn. Lines that only describe the session are left out.
    */
   readonly entries: Chain<Entry> | undefined;
-  /** The totals of the turns before that. */
+  /** The totals of the turns before those of `entries`. */
   readonly past: TurnTotals;
-  /** What all lines, those of earlier runs included, show of the session. */
+  /** What all lines, including those of earlier runs, show of the session. */
   readonly notes: SessionNotes;
-  /** Ids of the first `FEWEST_ANSWERS` answers since the last compaction, those of earlier runs included. */
+  /** Ids of the first `FEWEST_ANSWERS` answers since the last compaction, including those of earlier runs. */
   readonly answers: ReadonlySet<string>;
   /** The cost that the child has written at its end. */
   readonly cost: Cost | undefined;
-  /** The ids of lines of this run that are not kept any more. */
+  /** The ids of lines of this run that are no longer kept. */
   readonly gone: GrowingSet<string>;
 }
 
 /**
  * Returns the state before the first line of a run.
  *
- * @param earlier the lines of earlier runs of its session
+ * @param earlier the lines of earlier runs of the session
  */
 export function noLines(earlier: readonly Entry[] = []): KeptLines {
   return {
@@ -48,7 +51,7 @@ export function noLines(earlier: readonly Entry[] = []): KeptLines {
   };
 }
 
-/** Adds what is needed of a line after it has been emitted. */
+/** Adds a line after it has been emitted. */
 export function withKept(before: KeptLines, entry: Entry): KeptLines {
   const { entries, notes, answers, cost } = before;
   return {

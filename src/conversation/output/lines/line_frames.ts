@@ -50,11 +50,11 @@ import { forgetHookedStartsUntil } from "../subagents/hooked_tasks.ts";
 import { forgetSkillCalls } from "../subagents/forked_skills.ts";
 import { emitAnswerLine, emitBeforeUserLine, endCompleteAnswer } from "../live/live_answers.ts";
 
-/** Emits a line of the session's own transcript, whose turn has begun if it begins one. */
+/** Emits a line of the session's own transcript. If the line begins a turn, the turn has already begun. */
 export function emitPlainLine(step: OutputStep, entry: Entry): void {
   const { endingAt, hasInit } = step.state;
   const notification = readTaskNotification(entry);
-  // The end of the run stops tasks, and the child may still report that to the model.
+  // The end of the run stops tasks, and the child may still report this to the model.
   if (endingAt !== undefined && notification?.status === "killed") {
     step.update({ isClosed: true });
     return;
@@ -96,7 +96,7 @@ function recordLine(step: OutputStep, entry: Entry): void {
   }
 }
 
-/** Emits all frames that a line gives rise to. */
+/** Emits all frames of a line. */
 function emitLineFrames(step: OutputStep, entry: Entry, prompt: UserEntry | undefined): void {
   endReturnedShellCalls(step, entry);
   emitSkillResult(step, entry);
@@ -131,7 +131,7 @@ function recordResultsOf(step: OutputStep, entry: UserEntry): void {
   forgetReturnedCalls(step, entry);
 }
 
-/** Returns the model that the last prompt names, if that is a command with a model of its own. */
+/** Returns the model of the command that is the last prompt, if the command has a model of its own. */
 function commandModel(entries: readonly Entry[]): string | undefined {
   const line = entries.slice(entries.findLastIndex(isPrompt) + 1).findLast((entry) =>
     entry.type === "attachment" && entry.attachment.type === "command_permissions"
@@ -141,8 +141,8 @@ function commandModel(entries: readonly Entry[]): string | undefined {
 }
 
 /**
- * Whether a line is the last of those that describe the session: its first request. In versions whose transcript has no
- * requests it is the list of skills; the tools are then those of the observed request.
+ * Whether a line is the last line that describes the session: its first request. Some versions write no requests to the
+ * transcript. Then it is the list of skills, and the tools come from the observed request.
  */
 function isLastOfListing(entry: Entry, { exact, observed, version }: OutputState): boolean {
   if (hasCapability(version, "writesRequests")) {
@@ -161,7 +161,7 @@ function emitEntry(step: OutputStep, entry: Entry): void {
   const frames = step.capture(() => {
     emitImmediately(step, (context) => hookRemarks(entry, context));
   });
-  // The turn they belong to begins with its `system/init`.
+  // The turn of these frames begins with its `system/init`.
   if (frames.length === 0 || step.state.hasInit) step.emit(...frames);
   else step.update({ framesAfterInit: [...step.state.framesAfterInit, ...frames] });
 }
@@ -177,13 +177,13 @@ function emitWords(step: OutputStep, entry: Entry): void {
   if (isOwn && !step.state.isAmidAnswer) endCompleteAnswer(step);
 }
 
-/** How the transcript shows a command. */
+/** The form of a command in the transcript. */
 const COMMAND = /^<command-name>\/([^<\s]+)<\//u;
 /** The output of a command that gave the session a title. */
 const RENAMED = /^Session renamed to: (.+)$/su;
 
 /**
- * Emits the output of a command that the child has carried out by itself, in the words of `claude -p`. A compaction has
+ * Emits the output of a command that the child has carried out itself, in the words of `claude -p`. A compaction has
  * frames of its own.
  */
 function emitCommandOutput(step: OutputStep, entry: Entry): void {
@@ -195,7 +195,7 @@ function emitCommandOutput(step: OutputStep, entry: Entry): void {
   const text = entry.type === "system" ? readCommandOutput(entry) : undefined;
   const name = commandOf(step.state);
   if (entry.type !== "system" || text === undefined || name === undefined) return;
-  // The result has the name that was typed, which may be another name of the same command.
+  // The result has the typed name, which may be an alias of the command.
   step.update({
     typedCommand: {
       command: reportedName(typedName(step.state) ?? name, step.state),
@@ -215,7 +215,7 @@ function emitCommandOutput(step: OutputStep, entry: Entry): void {
   });
 }
 
-/** Emits the frame that stands in the place of an answer to a command. */
+/** Emits the frame that replaces the answer to a command. */
 function emitCommandWords(
   step: OutputStep,
   { entry, text, fields }: {
@@ -258,13 +258,13 @@ function emitGoal(step: OutputStep, entry: UserEntry): void {
   emitCommandWords(step, { entry, text, fields });
 }
 
-/** Returns the name that a result shows of a command: the names of users' own commands are not shown. */
+/** Returns the name of a command in a result. It hides the names of users' own commands. */
 function reportedName(given: string, { version = "" }: OutputState): string {
   const isOwn = (claudeCommands(version).kinds.get(given) ?? "absent") !== "absent";
   return isOwn ? given.replaceAll("-", "_").replace(/^_+/u, "") : "custom";
 }
 
-/** Returns the name of the command that the prompt is, unless it is a compaction. */
+/** Returns the command name of the prompt, unless the prompt is a compaction. */
 function commandOf({ prompt }: OutputState): string | undefined {
   const content = prompt?.message.content;
   const name = typeof content === "string" ? COMMAND.exec(content)?.[1] : undefined;

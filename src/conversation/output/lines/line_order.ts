@@ -18,8 +18,8 @@ export interface WrittenLine {
 }
 
 /**
- * Puts lines of several transcripts into the order of their times. Lines of one transcript keep their order, except ends
- * of tasks, which are written too early. A line without a time stays after the one before it.
+ * Sorts lines of several transcripts by time. Lines of one transcript keep their order, except ends of tasks, which
+ * Claude Code writes too early. A line without a time stays after its predecessor.
  */
 export function inOrder(
   own: readonly Entry[],
@@ -49,10 +49,10 @@ function timed(
 }
 
 /**
- * The places of lines after which an answer goes on that has begun: the result of a call and the words of a subagent may be
- * written while the model still writes the next call, and Claude Code writes all lines of an answer at its end.
+ * The places of lines after which an open answer continues. While the model still writes the next call, the result of a
+ * call and the text of a subagent may be written; Claude Code writes all lines of an answer at its end.
  *
- * @param open the answer that earlier lines began, if it is not over
+ * @param open the answer that earlier lines began, if it is still open
  */
 export function placesAmidAnswers(
   lines: readonly WrittenLine[],
@@ -84,20 +84,23 @@ export function isLater(
   return (line) => later.has(line);
 }
 
-/** Returns the end of a task in a line that the child writes as soon as the task ends; undefined for another line. */
+/** Returns the end of a task in a line that the child writes as soon as the task ends; undefined for any other line. */
 export function noticeIn(entry: Entry): TaskNotification | undefined {
   return entry.type === "other" ? readQueuedNotification(entry.line) : undefined;
 }
 
-/** Whether a line shows the end of a task that the caller has stopped, which was emitted then. */
+/**
+ * Whether a line shows the end of a task that the caller has stopped. Such an end was emitted when the caller stopped
+ * the task.
+ */
 export function isToldToBeStopped({ tasks, allTasks }: OutputState, entry: Entry): boolean {
   const { taskId = "", status } = noticeIn(entry) ?? {};
   return status === "killed" && allTasks.has(taskId) && !tasks.has(taskId);
 }
 
 /**
- * Moves the lines with which a run begins before the first answer: if the answer comes at once, they may be written later.
- * The lines about the request come last.
+ * Moves the first lines of a run before the first answer. If the answer comes immediately, Claude Code may write them
+ * after it. The lines about the request come last.
  */
 export function beginningFirst(state: OutputState, entries: readonly Entry[]): readonly Entry[] {
   if (isUnderWay(state)) return entries;
@@ -116,13 +119,13 @@ function isOfRequest(entry: Entry): boolean {
   return entry.type === "other" && asText(entry.line.type).startsWith("api-request");
 }
 
-/** With more lines than this, the first answer waits no longer: pending lines take up memory. */
+/** The maximum number of lines that wait for the first lines of a run, because pending lines take up memory. */
 const MOST_EARLY = 200;
 
 /**
- * Returns the version of a Claude Code that has written a first answer before the lines with which its run begins, which
- * follow within 0.1 s; undefined otherwise. If the transcript holds requests, the lines about the first one are the last of
- * them.
+ * Returns the version of a Claude Code that has written a first answer before the first lines of its run. They follow
+ * within 0.1 s. Undefined otherwise. If the transcript holds requests, the lines about the first request are the last
+ * of these lines.
  */
 export function earlyAnswer(state: OutputState): string | undefined {
   const { ownLines, prompt, version } = state;

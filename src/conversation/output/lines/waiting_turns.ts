@@ -10,14 +10,14 @@ import { emitLines, emitWithoutOutcome } from "./emit_lines.ts";
 import { emitTurnResult } from "../turns/turn_results.ts";
 
 /**
- * How long the lines of a subagent may take to be read that are written together with its result, and those of one that
- * begins. A turn's result waits as long.
+ * How long the output waits for the lines of a subagent that are written at the same time as its result, and for those
+ * of a subagent that begins. A turn's result waits as long.
  */
 export const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 1000 } as const;
 
 /**
- * Whether a pending line is the end of a subagent whose last line has not been read, or wakes a subagent of which no line
- * has been read. Claude Code writes the files of subagents at the same time as the session's own.
+ * Whether a pending line is the end of a subagent whose last line has not been read, or wakes a subagent of which no
+ * line has been read. Claude Code writes the files of subagents at the same time as the session's own.
  */
 export function isAheadOfSubagent(state: OutputState): boolean {
   const { ownLines, subagentLines, uncalledLines, tasks, allTasks, options } = state;
@@ -35,7 +35,7 @@ export function isAheadOfSubagent(state: OutputState): boolean {
     );
     return last === undefined ? tasks.get(id)?.spoken !== true : !isTextAnswer(last.entry);
   };
-  // Ends that were read before the beginnings follow as soon as the beginnings have been read.
+  // Ends that were read before the beginnings are emitted as soon as the beginnings have been read.
   return [...state.taskEndLines, ...listOf(ownLines)].some((entry, place, entries) => {
     if (entry.type === "other") {
       const { taskId: id = "", status } = noticeIn(entry) ?? {};
@@ -56,13 +56,15 @@ export function isAheadOfSubagent(state: OutputState): boolean {
   });
 }
 
-/** Whether the last line is the output of a typed skill, whose subagent is printed too. */
+/** Whether the last line is the output of a typed skill whose subagent is also printed. */
 function isOfSkill(state: OutputState, lines: readonly Entry[]): boolean {
   const prompt = lines.findLast(isPrompt) ?? state.prompt;
   return state.typedCommand === undefined && typedSkillName(prompt) !== undefined;
 }
 
-/** Makes the result of a turn, all of whose own lines are there, wait for the lines of a subagent. */
+/**
+ * Defers the result of a turn until the lines of a subagent have been read. All of the turn's own lines have been read.
+ */
 export function deferResult(step: OutputStep, end: TurnEnd): void {
   const { cost, ownLines, pendingEnds } = step.state;
   step.update({
@@ -72,10 +74,10 @@ export function deferResult(step: OutputStep, end: TurnEnd): void {
 }
 
 /**
- * Emits the lines so far, and after the lines of each turn that has waited for a subagent its result. Lines of the next
- * turn may have been read by now.
+ * Emits the lines so far. After the lines of each turn that has waited for a subagent, emits the turn's result. Lines
+ * of the next turn may already have been read.
  *
- * @param emit how lines after those are emitted
+ * @param emit emits the lines after those turns
  */
 export function emitWaitingTurns(
   step: OutputStep,
@@ -90,7 +92,7 @@ export function emitWaitingTurns(
   }
   const own = listOf(step.state.ownLines);
   const [lines, later] = [own.slice(0, end.lines), own.slice(end.lines)];
-  // No later end is that of these lines.
+  // A later end does not belong to these lines.
   const laterEnds = pendingEnds.slice(place + 1).map((each) =>
     each.lines === undefined ? each : { ...each, lines: each.lines - lines.length }
   );

@@ -13,10 +13,13 @@ import type { ContentBlock } from "../../../claude/transcript/entry.ts";
 import type { JsonObject } from "../../../json_object.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
 
-/** A hook is late by milliseconds: in that time the model gives fewer answers than this. */
+/**
+ * The maximum number of completed messages whose late hooks are ignored. Hooks are late by milliseconds, and the model
+ * gives fewer answers in that time.
+ */
 const MOST_CLOSED = 64;
 
-/** Opens an answer with `message_start`. The answer has a made-up id where the API's is not known yet. */
+/** Opens an answer with `message_start`. The answer has a made-up id while the API's id is unknown. */
 export function startAnswer(
   step: OutputStep,
   { model, apiId, displayId, usage = {} }: {
@@ -85,7 +88,7 @@ export function startText(step: OutputStep): void {
   startBlock(step, { type: "text", text: "" });
 }
 
-/** Ends the open text block, if there is one. */
+/** Ends the open text block, if any. */
 export function endText(step: OutputStep): void {
   const open = step.state.partial?.open;
   if (open?.writing === undefined) return;
@@ -93,11 +96,11 @@ export function endText(step: OutputStep): void {
   stopBlock(step, open.writing);
 }
 
-/** Emits all events of a block that is complete, and its `assistant` frame before the last of them. */
+/** Emits all events of a complete block. Its `assistant` frame comes before the last event. */
 export function emitBlock(
   step: OutputStep,
   { start, deltas, emitFrame }: {
-    /** The block without what the deltas add. */
+    /** The block without the content that the deltas add. */
     readonly start: ContentBlock;
     readonly deltas: readonly Readonly<Record<string, unknown>>[];
     readonly emitFrame: () => void;
@@ -130,7 +133,7 @@ function stopBlock(step: OutputStep, index: number): void {
   emitEvent(step, { type: "content_block_stop", index });
 }
 
-/** Ends the open answer as the API does, or breaks it off where its stop reason is not known. */
+/** Ends the open answer as the API does. Breaks it off if its stop reason is unknown. */
 export function endAnswer(step: OutputStep): void {
   const open = step.state.partial?.open;
   if (open === undefined) return;
@@ -145,7 +148,7 @@ export function endAnswer(step: OutputStep): void {
   updatePartial(step, { endsTurn: open.last?.message.stop_reason === "end_turn" });
 }
 
-/** Emits the end of an answer without `message_stop`, which comes after the result of its structured answer. */
+/** Emits the end of an answer except `message_stop`, which comes after the result of its structured answer. */
 export function endBeforeOutput(step: OutputStep): void {
   const open = step.state.partial?.open;
   if (open === undefined) return;
@@ -158,7 +161,7 @@ export function endBeforeOutput(step: OutputStep): void {
   }
 }
 
-/** The events with which an answer ends and which have not been emitted; none where its stop reason is not known. */
+/** The pending events at the end of an answer; none if its stop reason is unknown. */
 function endEvents({ last, ends }: OpenAnswer): readonly StreamEvent[] {
   const { message } = last ?? {};
   const reason = message?.stop_reason;
@@ -175,13 +178,13 @@ function endEvents({ last, ends }: OpenAnswer): readonly StreamEvent[] {
   ];
 }
 
-/** The API gives `inference_geo` with `message_start` alone. */
+/** The API sends `inference_geo` only with `message_start`. */
 function deltaUsage(usage: JsonObject | null | undefined): JsonObject {
   const { inference_geo: _, ...others } = apiUsage(usage);
   return others;
 }
 
-/** Ends the open answer where it broke off. */
+/** Ends the open answer as broken off. */
 export function breakOffAnswer(step: OutputStep): void {
   const open = step.state.partial?.open;
   if (open === undefined) return;
@@ -193,7 +196,7 @@ export function breakOffAnswer(step: OutputStep): void {
   close(step, open);
 }
 
-/** Forgets the open answer. A hook that is late may still report its text, which is then ignored. */
+/** Forgets the open answer. A late hook may still report its text, which is then ignored. */
 function close(step: OutputStep, { displayId, text }: OpenAnswer): void {
   const { open: _, ...partial } = step.state.partial ?? NO_PARTIAL;
   step.update({ partial });
@@ -211,7 +214,7 @@ function close(step: OutputStep, { displayId, text }: OpenAnswer): void {
   }
 }
 
-/** Forgets a message that hooks report, and ignores what late hooks still report of it. */
+/** Forgets a message that hooks report, and ignores later hooks of this message. */
 export function forgetDisplayed(step: OutputStep, displayId: string): void {
   const { displayed, closed } = step.state.partial ?? NO_PARTIAL;
   updatePartial(step, {
@@ -220,7 +223,7 @@ export function forgetDisplayed(step: OutputStep, displayId: string): void {
   });
 }
 
-/** Whether one of two texts begins with the other: hooks and lines may know only a part. */
+/** Whether one of two texts begins with the other. Hooks and lines may know only a part of a text. */
 export function areSameText(one: string, other: string): boolean {
   return one.length < other.length ? other.startsWith(one) : one.startsWith(other);
 }
@@ -229,7 +232,7 @@ function emitEvent(step: OutputStep, event: StreamEvent): void {
   emitStreamEvent(step, event, { messageId: step.state.partial?.open?.id });
 }
 
-/** Changes the state of partial messages, where they are wanted. */
+/** Changes the state of partial messages, if the caller wants them. */
 export function updatePartial(step: OutputStep, changes: Partial<PartialState>): void {
   const { partial } = step.state;
   if (partial !== undefined) step.update({ partial: { ...partial, ...changes } });

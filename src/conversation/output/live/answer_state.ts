@@ -11,14 +11,14 @@ import type { AssistantEntry } from "../../../claude/transcript/entry.ts";
 import type { StreamEvent } from "../../../claude/wire/message_frames.ts";
 import type { StreamTimes } from "../result/build_result.ts";
 
-/** A message that MessageDisplay hooks have reported, without the pieces that have been emitted. */
+/** A message that MessageDisplay hooks have reported, without the emitted pieces. */
 interface DisplayedMessage {
-  /** The hook's id of the message, which is not the API's. */
+  /** The id that the hook gives the message. It differs from the API's id. */
   readonly id: string;
   readonly turn: string;
   /** Pieces by their index. Hooks run at the same time, so a later piece may be received first. */
   readonly pieces: ReadonlyMap<number, string>;
-  /** The index of the piece that comes next. */
+  /** The index of the next piece. */
   readonly next: number;
 }
 
@@ -31,22 +31,22 @@ interface DisplayedPiece {
 }
 
 /**
- * The state of partial messages that are made up from hooks and lines.
+ * The state of partial messages that are built from hooks and lines.
  *
- * MessageDisplay hooks report text line by line. Everything else that an answer holds, and its end, is known from its lines
- * in the transcript. Claude Code writes these all at once when the answer is complete; by then the text after a thought is
- * being emitted.
+ * MessageDisplay hooks report text line by line. All other parts of an answer, and its end, are known from its lines in
+ * the transcript. Claude Code writes all these lines when the answer is complete. At that time, the text after a
+ * thought is already being emitted.
  */
 export interface PartialState {
   /** The answer whose `message_start` has been emitted, and whose `message_stop` has not. */
   readonly open?: OpenAnswer;
-  /** The calls that have not returned. The model is not asked again before they have. */
+  /** The calls that have not returned. The model receives no new request before they return. */
   readonly calls: ReadonlySet<string>;
   /** The calls of the last answer that have returned. A hook may report them later. */
   readonly returned: ReadonlySet<string>;
-  /** Whether the last answer was to end the turn. If another follows, a line between them tells why. */
+  /** Whether the last answer was to end the turn. If another answer follows, a line between the two shows why. */
   readonly endsTurn?: boolean;
-  /** Messages that hooks have reported and that have not been emitted, or not completely. */
+  /** Messages that hooks have reported and that have not been completely emitted. */
   readonly displayed: readonly DisplayedMessage[];
   /** The hooks' ids of the last messages that have been emitted completely. */
   readonly closed: readonly string[];
@@ -58,11 +58,11 @@ export interface PartialState {
 
 /** An answer that is being emitted, made up from hooks and lines. */
 export interface OpenAnswer {
-  /** The id in `message_start`. It is made up if the API's was not known yet. */
+  /** The id in `message_start`. It is made up if the API's id was not known yet. */
   readonly id: string;
   /** The API's id, once a line of the answer has been read. */
   readonly apiId?: string;
-  /** The hook's id. */
+  /** The id that the hook gives the message. */
   readonly displayId?: string;
   /** All text that has been emitted in deltas. */
   readonly text: string;
@@ -86,7 +86,7 @@ export const NO_PARTIAL: PartialState = {
   undisplayed: [],
 };
 
-/** Most pieces of a message that wait for an earlier piece. No answer has so many lines. */
+/** The maximum number of pieces of a message that wait for an earlier piece. No answer has so many lines. */
 const MOST_PIECES = 100_000;
 
 /** Reads the payload of a MessageDisplay hook; undefined for a payload of a subagent or of another session. */
@@ -116,7 +116,10 @@ function isOfSession({ agent_id, session_id }: HookPayload, sessionId: string): 
   return agent_id === undefined && (session_id === undefined || session_id === sessionId);
 }
 
-/** Adds a piece to the messages that have not been emitted completely. They are in the order in which they began. */
+/**
+ * Adds a piece to the messages that have not been completely emitted. The messages are in the order of their first
+ * pieces.
+ */
 export function withPiece(
   messages: readonly DisplayedMessage[],
   { message: id, turn, index, text }: DisplayedPiece,
@@ -130,7 +133,7 @@ export function withPiece(
   return messages.map((each) => each === known ? { ...known, pieces } : each);
 }
 
-/** Takes the next pieces out of a message, up to the first piece that is missing. */
+/** Takes the next pieces out of a message, up to the first missing piece. */
 export function takeText(
   message: DisplayedMessage,
 ): { readonly message: DisplayedMessage; readonly texts: readonly string[] } {
@@ -146,21 +149,21 @@ export function takeText(
 
 /** The state of partial messages that are emitted from the API's stream, which the relay observes. */
 export interface ExactState {
-  /** Parts that wait for lines that belong before them, the oldest first. */
+  /** Parts that wait for the lines before them, the oldest first. */
   readonly waiting: readonly ObservedPart[];
-  /** When the requests under way were sent, in milliseconds from the start of the child. */
+  /** When the current requests were sent, in milliseconds from the start of the child. */
   readonly askedAt: ReadonlyMap<number, number>;
   /** The answer whose `message_start` has been emitted, and whose `message_stop` has not. */
   readonly open?: StreamedAnswer;
   /** The rate limits that the API reported with its responses. The key is the number of the request. */
   readonly limits: ReadonlyMap<number, HeardLimits>;
-  /** The mark of the limits that were emitted last; undefined where none were. */
+  /** The mark of the last emitted limits; undefined if none were emitted. */
   readonly emittedLimits?: string | undefined;
-  /** The calls of the last answer that have not returned. The model is not asked again before they have. */
+  /** The calls of the last answer that have not returned. The model receives no new request before they return. */
   readonly calls: ReadonlySet<string>;
-  /** Whether a line in the user's name has been emitted since the last answer. The next answer cannot begin before that. */
+  /** Whether a line of type `user` has been emitted since the last answer. The next answer cannot begin before that. */
   readonly hasNewInput: boolean;
-  /** How much has been thought in the block under way, in estimated tokens. */
+  /** The estimated number of tokens thought in the current block. */
   readonly thought: number;
   /** The tools and options of the first request. */
   readonly offer?: RequestOffer;
@@ -176,7 +179,7 @@ export interface StreamPart {
   readonly part: Exclude<StreamedPart, { readonly kind: "limits" }>;
 }
 
-/** A part of a stream, or that the last request is made again. */
+/** A part of a stream, or the repetition of the last request. */
 export type ObservedPart = StreamPart | { readonly retry: ApiRetry };
 
 /** An answer that is being emitted from its stream. */
@@ -188,13 +191,13 @@ export interface StreamedAnswer {
   readonly begun: number;
   /** How many blocks have ended in the stream. */
   readonly ended: number;
-  /** How many lines of the answer have been emitted: one for each block. */
+  /** The number of emitted lines of the answer. Each block has one line. */
   readonly shown: number;
-  /** Deferred events: the end of the last block and what follows it. The line of the block comes before them. */
+  /** Deferred events: the end of the last block and the events after it. The line of the block comes first. */
   readonly tail: readonly StreamEvent[];
   /** The id of the call that gives a structured answer. */
   readonly output?: string;
-  /** How the stream has ended; absent as long as it has not. */
+  /** How the stream has ended; absent while it is open. */
   readonly ending?: "complete" | "broken";
 }
 
@@ -207,7 +210,7 @@ export const NO_STREAM: ExactState = {
   thought: 0,
 };
 
-/** What is kept of the API's stream where no partial messages are wanted. */
+/** The facts kept of the API's stream if the caller wants no partial messages. */
 export interface ObservedRequests {
   /** The tools and options of the first request. */
   readonly offer?: RequestOffer;
@@ -219,7 +222,7 @@ type ObservedRequest = Pick<StreamTimes, "askedAt"> & Partial<StreamTimes>;
 
 export const NO_REQUESTS: ObservedRequests = { requests: new Map() };
 
-/** Records the times that a part of the API's stream shows; most parts show none. */
+/** Records the times that a part of the API's stream shows. Few parts show any. */
 export function observeRequest(
   heard: ObservedRequests,
   { at, request, part }: Extract<Input, { readonly type: "stream" }>,
@@ -247,7 +250,7 @@ const MOMENTS: ReadonlyMap<unknown, Exclude<keyof StreamTimes, "askedAt">> = new
   ],
 );
 
-/** The times of the first answer to a request that was sent at a moment or later. */
+/** The times of the first answer to a request that was sent at or after a given time. */
 export function firstAnswerTimes(
   { requests }: ObservedRequests,
   since: number,
@@ -258,7 +261,7 @@ export function firstAnswerTimes(
   return undefined;
 }
 
-/** Forgets the requests that were sent before a moment. */
+/** Forgets the requests that were sent before a given time. */
 export function forgetRequestsBefore(heard: ObservedRequests, before: number): ObservedRequests {
   const requests = [...heard.requests].filter(([, { askedAt }]) => askedAt >= before);
   return { ...heard, requests: new Map(requests) };

@@ -54,12 +54,12 @@ export function receiveStreamPart(
   if (part.offer !== undefined) updateExact(step, { offer: part.offer });
 }
 
-/** Receives that a request is made again. The retry comes after all parts that were received before. */
+/** Receives the repetition of a request. It comes after all parts that were received before. */
 export function receiveRetry(step: OutputStep, retry: ApiRetry): void {
   updateExact(step, { waiting: [...streamOf(step.state).waiting, { retry }] });
 }
 
-/** Emits the parts that were received, until one belongs after a line that has not been emitted. */
+/** Emits the received parts, up to the first that has to come after a pending line. */
 export function emitStream(step: OutputStep): void {
   for (let part = nextPart(step.state); part !== undefined; part = nextPart(step.state)) {
     updateExact(step, { waiting: streamOf(step.state).waiting.slice(1) });
@@ -88,7 +88,7 @@ function isRetry(part: ObservedPart): part is Exclude<ObservedPart, StreamPart> 
 
 function emitPart(step: OutputStep, received: ObservedPart): void {
   if (isRetry(received)) {
-    // The calls of an answer that broke off are never made.
+    // Claude Code never makes the calls of an answer that broke off.
     if (streamOf(step.state).open !== undefined) updateExact(step, { calls: new Set() });
     close(step);
     emitRetry(step, received.retry);
@@ -206,7 +206,7 @@ function recordTimes(step: OutputStep, { at, event: { type } }: TimedEvent): voi
   }
 }
 
-/** Emits how much has been thought, before the thoughts. */
+/** Emits the number of tokens thought, before the thoughts. */
 function emitThinkingTokens(step: OutputStep, event: StreamEvent): void {
   const { estimate, fields } = thinkingEstimate(streamOf(step.state).thought, event);
   updateExact(step, { thought: estimate });
@@ -217,7 +217,7 @@ function emitThinkingTokens(step: OutputStep, event: StreamEvent): void {
   ]);
 }
 
-/** Marks an answer as broken off. A block under way ends there. */
+/** Marks an answer as broken off. Its current block ends there. */
 function breakOff(step: OutputStep, open: StreamedAnswer): void {
   updateExact(step, { open: broken(open) });
   release(step);
@@ -229,7 +229,7 @@ function broken(open: StreamedAnswer): StreamedAnswer {
   return { ...open, ended: open.begun, tail, ending: "broken" };
 }
 
-/** Emits a line of an answer, in its place among the events of the stream. */
+/** Emits a line of an answer, in order with the events of the stream. */
 export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
   if (replacesAnswer(entry)) {
     close(step);
@@ -248,7 +248,7 @@ export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
   release(step);
 }
 
-/** Emits all that was streamed of an answer before its lines. */
+/** Emits the stream of an answer up to the answer's first line. */
 function emitStreamUntil(step: OutputStep, id: string): void {
   const { open, waiting } = streamOf(step.state);
   if (open?.id === id) return;
@@ -256,7 +256,7 @@ function emitStreamUntil(step: OutputStep, id: string): void {
   close(step);
   emitInit(step);
   if (start < 0) {
-    // Where a stream breaks off, Claude Code asks once more without a stream.
+    // If a stream breaks off, Claude Code repeats the request without a stream.
     emitRequestStatus(step);
     return;
   }
@@ -273,7 +273,7 @@ function startsAnswer({ part }: StreamPart, id: string): boolean {
     isJsonObject(part.event["message"]) && part.event["message"]["id"] === id;
 }
 
-/** Emits what belongs before a line in the user's name: the end of the answer before it. */
+/** Emits what must precede a line of type `user`: the end of the answer before that line. */
 export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
   const { calls } = streamOf(step.state);
   const { content } = entry.message;
@@ -302,7 +302,7 @@ function awaitsOutputResult({ exact }: OutputState): boolean {
   return open?.output !== undefined && calls.has(open.output);
 }
 
-/** Ends the open answer with its turn. Keeps what has been received of the next turn's answers. */
+/** Ends the open answer with its turn. Keeps the received parts of the next turn's answers. */
 export function endTurnAnswers(step: OutputStep): void {
   close(step);
   const waiting = streamOf(step.state).waiting.filter((part) => !isRetry(part));
@@ -310,7 +310,7 @@ export function endTurnAnswers(step: OutputStep): void {
   forgetRequest(step);
 }
 
-/** Emits the end of a block, and of the answer, once the frames of all blocks that have ended are emitted. */
+/** Emits the end of a block, and of the answer, once the frames of all ended blocks have been emitted. */
 function release(step: OutputStep): void {
   const { open } = streamOf(step.state);
   if (open === undefined || open.shown < open.ended) return;
@@ -319,7 +319,7 @@ function release(step: OutputStep): void {
   else close(step);
 }
 
-/** Emits the deferred events, but for `message_stop`, which comes after the result of the structured answer. */
+/** Emits the deferred events, except `message_stop`, which comes after the result of the structured answer. */
 function flushBeforeOutput(step: OutputStep): void {
   const { open } = streamOf(step.state);
   if (open === undefined) return;
@@ -339,7 +339,7 @@ function flush(step: OutputStep): void {
   for (const event of open.tail) emitOpenEvent(step, event);
 }
 
-/** Ends the open answer: nothing more comes of it. */
+/** Ends the open answer. */
 function close(step: OutputStep): void {
   const { open } = streamOf(step.state);
   if (open === undefined) return;
@@ -350,11 +350,11 @@ function close(step: OutputStep): void {
   else emitStreamBreak(step, { messageId: open.id, blockIndex: open.begun });
   const { open: _, ...exact } = streamOf(step.state);
   step.update({ exact: { ...exact, hasNewInput: !isComplete } });
-  // A line that replaces the rest of the answer comes of the same request, and so does a stream that begins once more.
+  // The same request produces a line that replaces the rest of the answer, or a stream that begins again.
   if (isComplete) forgetRequest(step);
 }
 
-/** Emits what the API reported about limits with an answer, if it has changed. */
+/** Emits the limits that the API reported with an answer, if they have changed. */
 function emitLimits(step: OutputStep, request: number): void {
   const { limits, emittedLimits } = streamOf(step.state);
   const reported = limits.get(request);
@@ -385,21 +385,21 @@ function streamOf({ exact }: OutputState): ExactState {
   return exact ?? NO_STREAM;
 }
 
-/** Changes the state of the stream, where answers are emitted from it. */
+/** Changes the state of the stream, if answers are emitted from it. */
 function updateExact(step: OutputStep, changes: Partial<ExactState>): void {
   const { exact } = step.state;
   if (exact !== undefined) step.update({ exact: { ...exact, ...changes } });
 }
 
-/** An estimate of the tokens that were thought in the block under way, and the fields to emit, if any. */
+/** The estimated number of tokens thought in the current block, and the fields to emit, if any. */
 export interface ThinkingEstimate {
   readonly estimate: number;
   readonly fields?: { readonly estimated_tokens: number; readonly estimated_tokens_delta: number };
 }
 
 /**
- * Counts thoughts as they are streamed, as Claude Code does: by `estimated_tokens` of a delta, or else four characters a
- * token; thoughts that are not shown by the length of their signature, which is base64.
+ * Counts the tokens of streamed thoughts as Claude Code does: by `estimated_tokens` of a delta, or else one token for
+ * four characters. For hidden thoughts it counts the characters of their signature, which is base64.
  *
  * @param before the tokens of the block so far
  */

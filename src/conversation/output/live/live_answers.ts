@@ -5,28 +5,28 @@ import { framesOfEntry } from "../frames/frames_of_entry.ts";
 import type { OutputState, OutputStep } from "../output_state.ts";
 import { emitAfterInit } from "../emit_frames.ts";
 
-// Answers that are being written are known from the API's stream (`exact`), which a relay observes, or from MessageDisplay
-// hooks (`partial`); where the caller wants no partial messages, from the lines of the transcript alone.
+// Three sources show an answer while it is written: the API's stream, which a relay observes (`exact`); MessageDisplay
+// hooks (`partial`); and, if the caller wants no partial messages, only the lines of the transcript.
 
-/** Emits what has been received of answers that are being written. */
+/** Emits the received parts of answers that are being written. */
 export function emitLiveAnswers(step: OutputStep): void {
   if (step.state.exact !== undefined) exact.emitStream(step);
   else partial.emitDisplayedText(step);
 }
 
-/** Emits a line of an answer, in its place among the events of the stream. */
+/** Emits a line of an answer, in order with the events of the stream. */
 export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
   if (step.state.exact !== undefined) exact.emitAnswerLine(step, entry);
   else if (step.state.partial !== undefined) partial.emitAnswerLine(step, entry);
   else emitAfterInit(step, (context) => framesOfEntry(entry, context));
 }
 
-/** The API's id of the open answer, as far as it is known. */
+/** The API's id of the open answer, if known. */
 export function openAnswerId({ exact, partial }: OutputState): string | undefined {
   return exact === undefined ? partial?.open?.apiId : exact.open?.id;
 }
 
-/** Emits what belongs before a line in the user's name: the end of the answer before it. */
+/** Emits what must precede a line of type `user`: the end of the answer before that line. */
 export function emitBeforeUserLine(step: OutputStep, entry: UserEntry): void {
   if (step.state.exact !== undefined) exact.emitBeforeUserLine(step, entry);
   else partial.emitBeforeUserLine(step, entry);

@@ -5,15 +5,18 @@ import { asText, isJsonObject } from "../../../json_object.ts";
 import { emitTasks, newUuid } from "../emit_frames.ts";
 import { startTask } from "../frames/tasks.ts";
 
-/** How often `claude -p` prints `tool_progress` for a call that is still running, in milliseconds. */
+/** The interval at which `claude -p` prints `tool_progress` for a running call, in milliseconds. */
 const HEARTBEAT_MS = 30_000;
 
-/** Tools whose calls Claude Code runs at the same time. A call of another tool is taken to wait for the calls before it. */
+/**
+ * Tools whose calls Claude Code runs at the same time. A call of any other tool is assumed to wait for the calls before
+ * it.
+ */
 const PARALLEL_TOOLS = "Agent Glob Grep Read Task WebFetch WebSearch".split(" ");
 
 type OpenCalls = OutputState["openCalls"];
 
-/** The open calls with those of a line. */
+/** The open calls, with the calls of a line added. */
 export function withOpenCalls(
   calls: OpenCalls,
   { message, timestamp }: AssistantEntry,
@@ -36,7 +39,7 @@ export function withoutReturnedCalls(
   return started(open, timestamp);
 }
 
-/** Notes the start of the calls that wait for no other call and no permission. */
+/** Records the start of the calls that wait for no other call and no permission. */
 function started(calls: Map<string, OpenCall>, timestamp: string | undefined): OpenCalls {
   const since = Date.parse(timestamp ?? "");
   if (Number.isNaN(since)) return calls;
@@ -51,8 +54,8 @@ function started(calls: Map<string, OpenCall>, timestamp: string | undefined): O
 }
 
 /**
- * Records for which calls a permission is asked for: a call does not run until its permission is decided. Returns whether
- * a call runs from now on.
+ * Records the calls for which a permission question is open: such a call does not run until the question is decided.
+ * Returns whether a call starts to run.
  */
 export function recordPermissions(
   step: OutputStep,
@@ -69,7 +72,7 @@ export function recordPermissions(
   return isDecided;
 }
 
-/** Milliseconds until the next heartbeat of a call; undefined where no call runs. */
+/** Milliseconds until the next heartbeat of a call; undefined if no call runs. */
 export function msUntilHeartbeat({ openCalls }: OutputState, now: number): number | undefined {
   const due = [...openCalls.values()].flatMap(({ since, heartbeats }) =>
     since === undefined ? [] : [since + (heartbeats + 1) * HEARTBEAT_MS - now]
@@ -99,12 +102,12 @@ export function emitHeartbeats(step: OutputStep, now: number): void {
   step.update({ openCalls: counted });
 }
 
-/** After so many milliseconds `claude -p` prints a task for a shell in the foreground. */
+/** The time after which `claude -p` prints a task for a foreground shell, in milliseconds. */
 const LONG_SHELL_MS = 3000;
 
 type WaitedShells = OutputState["shells"];
 
-/** The shells that the turn waits for, with those that a line calls. */
+/** The shells for which the turn waits, with the shells added that a line calls. */
 export function withWaitedShells(
   waited: WaitedShells,
   { message, timestamp }: AssistantEntry,
@@ -122,7 +125,7 @@ export function withWaitedShells(
   return shells;
 }
 
-/** The shells that the turn waits for, without those whose results a line holds. */
+/** The shells for which the turn waits, without those whose results a line holds. */
 export function withoutEndedShells(waited: WaitedShells, { message }: UserEntry): WaitedShells {
   if (waited.size === 0 || typeof message.content === "string") return waited;
   const shells = new Map(waited);
@@ -130,20 +133,21 @@ export function withoutEndedShells(waited: WaitedShells, { message }: UserEntry)
   return shells;
 }
 
-/** Milliseconds until the running shells have to be listed; undefined where the turn waits for none. */
+/** Milliseconds until the output needs the list of running shells; undefined if the turn waits for no shell. */
 export function msUntilLongShell(state: OutputState, now: number): number | undefined {
   const waiting = waitedShells(state).map(([, { since }]) => since + LONG_SHELL_MS - now);
   return waiting.length === 0 ? undefined : Math.max(0, Math.min(...waiting));
 }
 
 /**
- * Emits the start of a task for each shell in the foreground that has run for long. No line names the id of such a shell,
- * so nothing is emitted unless as many shells run as the turn waits for: then their order says which is which.
+ * Emits the start of a task for each foreground shell that has run for `LONG_SHELL_MS`. No line names the id of such a
+ * shell. So a task is emitted only if the number of running shells is the number of shells for which the turn waits:
+ * then their order assigns them to calls.
  *
  * A shell may start long after its call: the call may wait for other calls, for hooks and for a permission.
  *
- * @param options.running ids of the shells that run, in the order of their start, and of some in the background
- * @param options.startedAt when each was started, in milliseconds since the epoch, as far as that is known
+ * @param options.running ids of the running shells in the order of their start, including some in the background
+ * @param options.startedAt when each shell was started, in milliseconds since the epoch, if known
  * @param options.now milliseconds since the epoch
  */
 export function emitLongShells(
@@ -183,7 +187,7 @@ export function emitLongShells(
   }
 }
 
-/** The shells that the turn waits for and that have no task yet, by their calls. */
+/** The shells for which the turn waits and that have no task yet, by their calls. */
 function waitedShells({ shells }: OutputState): readonly (readonly [string, WaitedShell])[] {
   return [...shells].filter(([, { task }]) => task === undefined);
 }

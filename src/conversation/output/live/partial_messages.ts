@@ -40,8 +40,8 @@ export function receiveText(step: OutputStep, payload: HookPayload): void {
 }
 
 /**
- * Receives the calls of an answer, all of which have returned. Claude Code writes their lines up to 0.1 s later, and may
- * display the text of the next answer before that.
+ * Receives the calls of an answer, all of which have returned. Claude Code writes the lines of these calls up to 0.1 s
+ * later, and may display the text of the next answer before that.
  */
 export function receiveToolBatch(step: OutputStep, payload: HookPayload): void {
   const { calls, returned } = step.state.partial ?? NO_PARTIAL;
@@ -49,13 +49,14 @@ export function receiveToolBatch(step: OutputStep, payload: HookPayload): void {
   updatePartial(step, { calls: calls.union(batch.difference(returned)) });
 }
 
-/** Emits the text that hooks have reported, as soon as all frames that belong before it have been emitted. */
+/** Emits the text that hooks have reported, as soon as all earlier frames have been emitted. */
 export function emitDisplayedText(step: OutputStep): void {
   const { partial, hasInit, isBetweenTurns, version } = step.state;
   const first = partial?.displayed[0];
   if (partial === undefined || first === undefined) return;
   const { open, calls, turn, undisplayed, endsTurn = false } = partial;
-  // Lines that have not been read yet hold the beginning of the turn, and what the model was told before this answer.
+  // The text is too early if the beginning of the turn, or the model's input for this answer, is in lines that have not
+  // been read yet.
   const isEarly = !hasInit || isBetweenTurns || version === undefined ||
     (turn !== undefined && first.turn !== turn);
   if (isEarly) return;
@@ -66,7 +67,7 @@ export function emitDisplayedText(step: OutputStep): void {
   if (calls.size > 0) return;
   if (undisplayed.length > 0) {
     const text = takeText(first).texts.join("");
-    // The hooks of an earlier answer may be lost.
+    // The hooks of an earlier answer may have been lost.
     const at = undisplayed.findIndex((known) => areSameText(known, text));
     if (at >= 0) forgetDisplayed(step, first.id);
     updatePartial(step, { undisplayed: at < 0 ? [] : undisplayed.slice(at + 1) });
@@ -79,7 +80,7 @@ export function emitDisplayedText(step: OutputStep): void {
   emitPieces(step);
 }
 
-/** Emits the text of the first displayed message, up to the first piece that is missing. */
+/** Emits the text of the first displayed message, up to the first missing piece. */
 function emitPieces(step: OutputStep): void {
   const [first, ...others] = step.state.partial?.displayed ?? [];
   if (first === undefined) return;
@@ -88,10 +89,10 @@ function emitPieces(step: OutputStep): void {
   for (const text of texts) if (text !== "") emitText(step, text);
 }
 
-/** Emits a line of an answer, in its place among the events of the stream. */
+/** Emits a line of an answer, in order with the events of the stream. */
 export function emitAnswerLine(step: OutputStep, entry: AssistantEntry): void {
   if (replacesAnswer(entry)) {
-    // Nothing is streamed of a line that replaces an answer.
+    // A line that replaces an answer has no stream events.
     if (step.state.partial?.open === undefined) {
       emitInit(step);
       emitRequestStatus(step);
@@ -114,7 +115,7 @@ export function replacesAnswer({ isApiErrorMessage, message }: AssistantEntry): 
   return isApiErrorMessage === true || message.model === "<synthetic>";
 }
 
-/** Opens the answer of a line, unless it is open. */
+/** Opens the answer of a line, unless it is already open. */
 function openAnswerOf(step: OutputStep, entry: AssistantEntry): void {
   const open = step.state.partial?.open;
   const { id, model, usage } = entry.message;
@@ -126,7 +127,7 @@ function openAnswerOf(step: OutputStep, entry: AssistantEntry): void {
   startAnswer(step, { model, apiId: id, usage: { ...apiUsage(usage), output_tokens: 0 } });
 }
 
-/** Ends the open answer as the API does if a line of it has been read, and breaks it off otherwise. */
+/** Ends the open answer as the API does if one of its lines has been read; breaks it off otherwise. */
 function endOpenAnswer(step: OutputStep): void {
   if (step.state.partial?.open?.apiId === undefined) breakOffAnswer(step);
   else endAnswer(step);
@@ -139,7 +140,7 @@ function isPartOf({ message: { id, content } }: AssistantEntry, open: OpenAnswer
   return typeof text !== "string" || areSameText(text, open.text);
 }
 
-/** Emits the only block of a line. The line's frame comes before the event with which the block ends. */
+/** Emits the only block of a line. The line's frame comes before the event that ends the block. */
 function emitBlockOfLine(
   step: OutputStep,
   { entry, block }: { readonly entry: AssistantEntry; readonly block: ContentBlock },
@@ -151,8 +152,8 @@ function emitBlockOfLine(
     endShownText(step, block.text);
     return;
   }
-  // Claude Code writes a thought when the answer is complete. If text after the thought is being streamed by then, the
-  // thought has no place in the stream: the API never opens a block inside another.
+  // Claude Code writes a thought only when the answer is complete. If the text after the thought is already being
+  // streamed, the thought cannot be streamed: the API never opens a block inside another one.
   const isThought = block.type === "thinking" || block.type === "redacted_thinking";
   if (isThought && isWriting(step.state)) {
     emitFrame();
@@ -162,7 +163,7 @@ function emitBlockOfLine(
   emitBlock(step, { start: emptied(block), deltas: deltasOf(block), emitFrame });
 }
 
-/** A block as `content_block_start` has it. */
+/** A block in the form of `content_block_start`. */
 function emptied(block: ContentBlock): ContentBlock {
   if (block.type === "thinking") return { ...block, thinking: "", signature: "" };
   return "input" in block ? { ...block, input: {} } : block;
@@ -182,7 +183,7 @@ function deltasOf({ type, ...block }: ContentBlock): readonly Readonly<Record<st
     : [];
 }
 
-/** Emits the rest of a text, of which hooks have reported a part. */
+/** Emits the rest of a text whose beginning hooks have reported. */
 function emitRestOfText(step: OutputStep, text: string): void {
   const open = step.state.partial?.open;
   if (open === undefined) return;
@@ -194,7 +195,7 @@ function emitRestOfText(step: OutputStep, text: string): void {
   }
 }
 
-/** Ends the text of a line, unless the text that follows it in the answer has been emitted in the same block. */
+/** Ends the text of a line, unless the next text of the answer was emitted in the same block. */
 function endShownText(step: OutputStep, text: string): void {
   const open = step.state.partial?.open;
   if (open === undefined) return;
@@ -251,7 +252,7 @@ function awaitsOutputResult({ partial, outputCalls }: OutputState, { last }: Ope
     partial?.calls.has(id) === true;
 }
 
-/** Ends the open answer with its turn, and forgets what hooks have reported of the turn. */
+/** Ends the open answer with its turn, and forgets all hook reports of the turn. */
 export function endTurnAnswers(step: OutputStep): void {
   if (step.state.partial === undefined) return;
   endOpenAnswer(step);
@@ -261,12 +262,14 @@ export function endTurnAnswers(step: OutputStep): void {
   forgetRequest(step);
 }
 
-/** The model that is expected to answer: that of the last answer, or else that of the session's start. */
+/**
+ * The model that is expected to answer: the model of the last answer, or else the model at the start of the session.
+ */
 function nextModel({ kept: { notes }, model = "" }: OutputState): string {
   return notes.answered ?? model.replace(/\[[^\]]*\]$/u, "");
 }
 
-/** Emits the frames of a line, with the message id that `message_start` has. */
+/** Emits the frames of a line, with the message id of `message_start`. */
 function emitLine(step: OutputStep, entry: AssistantEntry): void {
   const id = step.state.partial?.open?.id;
   emitAfterInit(

@@ -1,13 +1,13 @@
 import { definedFields } from "../../../defined_fields.ts";
 import type { HeardLimits } from "../../control/input.ts";
 
-/** The `rate_limit_info` of an event. An event with the same `mark` as the one before is not printed. */
+/** The `rate_limit_info` of an event. An event with the same `mark` as the previous event is not printed. */
 export interface RateLimitInfo {
   readonly info: Readonly<Record<string, unknown>>;
   readonly mark: string;
 }
 
-/** A limit: how much of it is used, and when it resets, in seconds since the epoch. */
+/** A limit: its used share, and its reset time in seconds since the epoch. */
 interface Window {
   readonly utilization?: number | undefined;
   readonly resetsAt?: number | undefined;
@@ -26,7 +26,7 @@ type WindowName = keyof typeof WINDOWS;
 
 const STATUSES: readonly (string | undefined)[] = ["allowed", "allowed_warning", "rejected"];
 
-/** Claude Code warns by itself where this share of a limit is used before this share of its time has passed. */
+/** Claude Code itself warns if this share of a limit is used before this share of its time has passed. */
 const PACES: readonly {
   readonly name: WindowName;
   readonly seconds: number;
@@ -60,7 +60,7 @@ export function rateLimitInfo({ headers, now }: HeardLimits): RateLimitInfo {
       ? undefined
       : windows[warning.rateLimitType]?.surpassedThreshold,
   });
-  // A change of these headers prints an event, too, though they are not in it.
+  // A change of these headers also prints an event, although the event does not hold them.
   const unprinted = [headers["fallback"] === "available", headers["upgrade-paths"]];
   const rounded = Object.entries(windows)
     .map(([name, window]) => [name, { ...window, utilization: percent(window.utilization) }]);
@@ -90,7 +90,10 @@ function windowsOf(
   );
 }
 
-/** The warning of Claude Code, if any: about a limit that the API names, or else one that is used faster than time passes. */
+/**
+ * Claude Code's warning, if any: about a limit that the API names, or else about a limit that is used up faster than
+ * its time passes.
+ */
 function warningOf(windows: ReturnType<typeof windowsOf>, now: number) {
   const names = Object.keys(WINDOWS) as readonly WindowName[];
   const warned = names.find((name) => windows[name]?.surpassedThreshold !== undefined) ??

@@ -20,10 +20,10 @@ import type {
 } from "../output_state.ts";
 import { emitAfterInit } from "../emit_frames.ts";
 
-/** How many characters of two texts have to be the same where Claude Code may have cut one, in UTF-16 units. */
+/** The number of characters (UTF-16 units) that are compared if Claude Code may have cut one of two texts. */
 const COMPARED = 20_000;
 
-/** Records the calls of Bash on a line. From now on the output of their shells is emitted. */
+/** Records the Bash calls of a line. From then on, the output of their shells is emitted. */
 export function recordShellCalls(step: OutputStep, { message }: AssistantEntry): void {
   const { options, shellCalls } = step.state;
   if (options.shellOutput === undefined) return;
@@ -38,7 +38,7 @@ export function recordShellCalls(step: OutputStep, { message }: AssistantEntry):
   assignCertainShells(step);
 }
 
-/** Receives that a shell runs, or has run. */
+/** Receives that a shell runs or has run. */
 export function receiveShell(
   step: OutputStep,
   { id, command, running }: {
@@ -70,9 +70,9 @@ export function receiveShellOutput(
 }
 
 /**
- * Emits the pending output of a shell whose call is known. A text that may be Claude Code's own remark about a shell in
- * the background stays pending until the shell is known to be in the foreground: on a busy machine a shell in the
- * background may end before Claude Code says that it is one.
+ * Emits the pending output of a shell whose call is known. A text that may be Claude Code's message about a background
+ * shell stays pending until the shell is known to be in the foreground. On a busy machine, a background shell may end
+ * before Claude Code reports that it runs in the background.
  */
 function emitPendingOutput(step: OutputStep, shell: string): void {
   const call = callOf(step.state, shell);
@@ -88,7 +88,7 @@ function emitPendingOutput(step: OutputStep, shell: string): void {
   }
 }
 
-/** Receives that all output of a shell is known. `cut` is set where the shell has written more than is emitted. */
+/** Receives that all output of a shell is known. `cut` is set if the shell has written more than is emitted. */
 export function receiveShellEnd(
   step: OutputStep,
   { id, cut }: { readonly id: string; readonly cut?: true },
@@ -103,8 +103,8 @@ export function receiveShellEnd(
 }
 
 /**
- * Ends the calls that have returned, as a line says, or whose shells in the background have ended. What a shell wrote is
- * emitted before the line that says what came of it.
+ * Ends the calls that have returned according to a line, or whose background shells have ended. The output of a shell
+ * comes before the line with its call's result.
  */
 export function endReturnedShellCalls(step: OutputStep, entry: Entry): void {
   if (step.state.shellCalls.size === 0) return;
@@ -118,7 +118,7 @@ export function endReturnedShellCalls(step: OutputStep, entry: Entry): void {
   for (const block of entry.message.content) endReturnedCall(step, { entry, block });
 }
 
-/** Ends all calls: nothing more is received of them. */
+/** Ends all calls. None of their output is received any more. */
 export function endAllShellCalls(step: OutputStep): void {
   const ids = [...step.state.shellCalls.keys()];
   for (const id of ids) {
@@ -153,12 +153,12 @@ function endReturnedCall(
     leave(step, { id, shell });
     return;
   }
-  // The shell was gone before it could be seen: all that is known of its output is what the call returned.
+  // The shell ended before it could be observed: its only known output is in the result of the call.
   if (written !== undefined) emitOutput(step, { call: id, shell: null, text: written });
   endCall(step, id);
 }
 
-/** Ends the call of a shell in the background that another tool has stopped, as the result of that tool says. */
+/** Ends the call of a background shell that another tool has stopped, according to the result of that tool. */
 function endStoppedShell(step: OutputStep, outcome: unknown): void {
   const task = isJsonObject(outcome) && outcome.task_type === "local_bash"
     ? outcome.task_id
@@ -167,7 +167,7 @@ function endStoppedShell(step: OutputStep, outcome: unknown): void {
   if (typeof task === "string" && call !== undefined) leave(step, { id: call, shell: task });
 }
 
-/** The output that a call returns: trimmed, and cut where it is long. Undefined if the call ran no shell. */
+/** The output in the result of a call: trimmed, and cut if it is long. Undefined if the call ran no shell. */
 function writtenBy(outcome: unknown): string | undefined {
   if (typeof outcome === "string") {
     return /^Error: Exit code \d+(?:\n|$)/u.test(outcome)
@@ -177,7 +177,7 @@ function writtenBy(outcome: unknown): string | undefined {
   return isJsonObject(outcome) && typeof outcome.stdout === "string" ? outcome.stdout : undefined;
 }
 
-/** The task in the background whose end a line reports. */
+/** The background task whose end a line reports. */
 function endedTask(entry: Entry): string | undefined {
   if (entry.type === "other") return readQueuedNotification(entry.line)?.taskId;
   return entry.type === "user" ? parseTaskNotification(entry.message.content)?.taskId : undefined;
@@ -195,7 +195,7 @@ function leave(
   else updateCall(step, id, { ...call, returned: true });
 }
 
-/** Emits the rest of a call's output, and an empty delta, which says that this was all. Then forgets the call. */
+/** Emits the rest of a call's output, and an empty delta that marks its end. Then forgets the call. */
 function endCall(step: OutputStep, id: string): void {
   const { shellCalls, seenShells } = step.state;
   const { shell = null, background } = shellCalls.get(id) ?? {};
@@ -209,7 +209,7 @@ function endCall(step: OutputStep, id: string): void {
   step.update({ shellCalls: otherCalls, seenShells: otherShells });
 }
 
-/** Assigns the shells that can only be those of a certain call, and emits their pending output. */
+/** Assigns each shell that only one call can have started, and emits its pending output. */
 function assignCertainShells(step: OutputStep): void {
   const unassigned = [...step.state.seenShells].filter(([, { called }]) => !called);
   for (const [shell] of unassigned) {
@@ -233,9 +233,9 @@ function assign(
 }
 
 /**
- * The call whose command a shell runs, if only one is possible. Claude Code names the id of a shell in the background
- * alone. Of other shells the command of the process is known; where two calls have the same command, only their results
- * show whose shell is whose.
+ * The call whose command a shell runs, if only one call is possible. Claude Code names only the ids of background
+ * shells. Of other shells, the command of the process is known. If two calls have the same command, only their results
+ * show which shell belongs to which call.
  */
 function onlyCallOf(state: OutputState, id: string): string | undefined {
   const named = callOf(state, id);
@@ -254,7 +254,7 @@ function onlyCallOf(state: OutputState, id: string): string | undefined {
 }
 
 /**
- * The shell of a call that has returned, if it can be told by now.
+ * The shell of a call that has returned, if it is known by now.
  *
  * @param written the output that the call returned; undefined for a call that was stopped or never ran
  */
@@ -273,11 +273,11 @@ function shellFor(state: OutputState, id: string, written: string | undefined): 
   const unknown = free.filter(([, { command }]) => command === undefined || !commands.has(command));
   const may = same.length === 0 ? unknown : same;
   const [fitting] = may.find(([, { unemitted }]) => isSameText(joined(unemitted), written)) ?? [];
-  // Claude Code may have cut the output, or added a remark.
+  // Claude Code may have cut the output, or added a message.
   return fitting ?? (same.length === 1 ? same[0]?.[0] : undefined);
 }
 
-/** The remark that Claude Code adds to the output of a shell in the background when the shell ends. */
+/** The message that Claude Code adds to the output of a background shell when the shell ends. */
 function remarkIn(text: string): string {
   return /\n\[(?:exited with code -?\d+|killed)\]\n$/u.exec(text)?.[0] ?? "";
 }
@@ -286,7 +286,9 @@ function joined(texts: readonly ShellText[]): string {
   return texts.map(({ text }) => text).join("");
 }
 
-/** Whether two texts are the same apart from white space around them. Of a text that may be cut, the beginning counts. */
+/**
+ * Whether two texts are equal apart from white space around them. If a text may be cut, only its beginning is compared.
+ */
 function isSameText(unemitted: string, written: string): boolean {
   const [one, other] = [unemitted.trim(), written.trim()];
   const length = Math.min(one.length, other.length);

@@ -21,14 +21,14 @@ export function emitRequestStatus(step: OutputStep): void {
   );
 }
 
-/** Emits that a request has failed and is made again. */
+/** Emits that a request has failed and is repeated. */
 export function emitRetry(step: OutputStep, retry: ApiRetry): void {
   emitRequestStatus(step);
   const { sessionId } = step.state.options;
   step.emit(apiRetryFrame(retry, { sessionId, uuid: newUuid(step) }));
 }
 
-/** Ends the request of the last answer: the next answer takes another request. */
+/** Ends the request of the last answer. The next answer needs another request. */
 export function forgetRequest(step: OutputStep): void {
   if (step.state.requested === true) step.update({ requested: false });
 }
@@ -58,7 +58,7 @@ export function emitStreamEvent(
   ]);
 }
 
-/** Emits the end of an answer that broke off. `blockIndex` is the first block that is missing. */
+/** Emits the end of an answer that broke off. `blockIndex` is the index of the first missing block. */
 export function emitStreamBreak(
   step: OutputStep,
   { messageId, blockIndex }: { readonly messageId: string; readonly blockIndex: number },
@@ -95,7 +95,7 @@ function streamEventFrame(
   };
 }
 
-/** Whether Claude Code adds `thinking_display` to an event. Its value is the same whatever the caller asked for. */
+/** Whether Claude Code adds `thinking_display` to an event. Its value does not depend on the caller's options. */
 function namesThinkingDisplay({ type, content_block: block, delta }: StreamEvent): boolean {
   const { type: kind } = (block ?? delta ?? {}) as { readonly type?: unknown };
   return type === "message_start" || kind === "thinking" || kind === "thinking_delta";

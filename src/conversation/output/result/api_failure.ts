@@ -1,4 +1,4 @@
-/** What an API error is about. Errors differ in kind if their remedies differ. */
+/** The subject of an API error. Errors of different kinds have different remedies. */
 export type ApiFailureKind =
   | "login"
   | "organisation"
@@ -18,13 +18,16 @@ export type ApiFailureKind =
   | "invalid-request"
   | "unknown";
 
-/** What Claude Code reports of an API error: in the StopFailure hook, and in the line that it writes in place of an answer. */
+/**
+ * The facts that Claude Code reports of an API error: in the StopFailure hook, and in the line that replaces the
+ * answer.
+ */
 export interface ApiErrorFacts {
-  /** The class in StopFailure and in the transcript, such as `rate_limit`; `unknown` where there is none. */
+  /** The error class in StopFailure and in the transcript, such as `rate_limit`; `unknown` if there is none. */
   readonly error: string;
-  /** The sentence in place of the answer. */
+  /** The sentence that replaces the answer. */
   readonly text: string;
-  /** The HTTP status; null without a response, and where the status is not known. */
+  /** The HTTP status; null without a response, and if the status is unknown. */
   readonly status: number | null;
   /** The API's own name of the error. */
   readonly type?: string | undefined;
@@ -36,26 +39,26 @@ export interface ApiErrorFacts {
   readonly credential?: string | undefined;
 }
 
-/** An API error in one line, and what to do about it. */
+/** An API error in one line, and its remedy. */
 export interface ApiFailure {
   readonly kind: ApiFailureKind;
   readonly message: string;
   readonly suggestion: string;
   /** Whether the same request may succeed later. */
   readonly isTemporary: boolean;
-  /** When a limit that is used up is reset, in seconds since the epoch; absent where that is not known. */
+  /** When a limit that is used up is reset, in seconds since the epoch; absent if unknown. */
   readonly resetsAt?: number;
 }
 
-/** Most characters of a sentence that a message quotes, in UTF-16 code units. */
+/** The maximum length of a sentence that a message quotes, in UTF-16 code units. */
 const MAX_DETAIL = 200;
 
 /** The beginning of the text of a refusal. */
 const REFUSAL = /^API Error: .{1,80}'s safeguards flagged this message/u;
 
-/** Kinds that pass by themselves. */
+/** Kinds of errors that pass without a remedy. */
 const TEMPORARY: readonly ApiFailureKind[] = ["usage-limit", "rate-limit", "overloaded"];
-/** Statuses that pass by themselves. */
+/** HTTP statuses of errors that pass without a remedy. */
 const TEMPORARY_STATUSES: readonly unknown[] = [429, 529];
 
 /**
@@ -80,7 +83,7 @@ export function apiFailure(
 }
 
 function kindOf({ error, text, status, type, apiError }: ApiErrorFacts): ApiFailureKind {
-  // An error in the middle of an answer has the class of its cause, or none.
+  // An error in the middle of an answer has the class of its cause, or no class.
   if (/\bmid-response\b/u.test(text)) return "cut-off";
   if (/^Request timed out/u.test(text)) return "timeout";
   if (/^Prompt is too long\b/u.test(text)) return "context-overflow";
@@ -113,7 +116,7 @@ function kindOf({ error, text, status, type, apiError }: ApiErrorFacts): ApiFail
   }
 }
 
-/** What a message says of each kind before Claude Code's sentence, and what to do. */
+/** The text of a message before Claude Code's sentence, and the remedy, for each kind. */
 const WORDS: Readonly<
   Record<
     Exclude<ApiFailureKind, "login" | "usage-limit">,
@@ -213,7 +216,7 @@ function usageLimitWords(reset: string | undefined) {
   };
 }
 
-/** Claude Code's sentence on one line, without the advice for its screen and without control characters. */
+/** Claude Code's sentence on one line, without advice for its screen and without control characters. */
 function detailOf(text: string): string {
   const sentence = text.replace(/^Please run \/login · |^Failed to authenticate\. /u, "")
     .replace(/^API Error: /u, "")
@@ -224,7 +227,7 @@ function detailOf(text: string): string {
   return shown.replace(/\.+$/u, "");
 }
 
-/** The reset time of a limit in Claude Code's words: in the user's time zone, with the date if it is another day. */
+/** The reset time of a limit in Claude Code's words: in the user's time zone, with the date if it is not today. */
 function resetIn(text: string): string | undefined {
   return /· resets (.{1,60}?)\s*(?:·|\n|$)/u.exec(text)?.[1];
 }
@@ -235,7 +238,7 @@ function resetAt(seconds: number | undefined): string | undefined {
     : new Date(seconds * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** How Claude Code writes a reset time: `2am (UTC)`, `2:09am (Europe/Berlin)`, `Nov 25, 2:09am (UTC)`. */
+/** The form in which Claude Code writes a reset time: `2am (UTC)`, `2:09am (Europe/Berlin)`, `Nov 25, 2:09am (UTC)`. */
 const TIME =
   /^(?:([A-Z][a-z]{2}) (\d{1,2})(?:, (\d{4}))?,? (?:at )?)?(\d{1,2})(?::(\d{2}))?\s?([ap])m \(([^()]{1,60})\)$/u;
 
@@ -243,8 +246,8 @@ const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * Parses a reset time of Claude Code: the next such time, in seconds since the epoch. The words are rounded down to a
- * minute.
+ * Parses a reset time of Claude Code. Returns the next time that fits, in seconds since the epoch. Claude Code rounds
+ * down to a minute.
  *
  * @param words such as `2:09am (UTC)`
  * @param now milliseconds since the epoch
@@ -355,7 +358,7 @@ const WORDINGS: readonly Wording[] = [
     print: "Try rephrasing the request in a new session or change your model.",
   },
   {
-    // The bound keeps the match fast: the text between is short, but a text of the API may be long.
+    // The bound keeps the match fast: the text between is short, but the API may send a long text.
     interactive:
       /\n\nYou can learn more: (?<='s safeguards flagged [^]{0,1000}\n\nYou can learn more: )/u,
     print: "\n\nLearn more: ",

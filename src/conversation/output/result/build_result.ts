@@ -14,47 +14,47 @@ import { printSentence } from "./api_failure.ts";
 import { NO_SUBAGENTS, type SubagentStats, subagentStats } from "./turn_totals.ts";
 import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 
-/** What a result is made from. */
+/** The facts from which a result is made. */
 export interface ResultFacts {
   readonly version: string;
   readonly sessionId: string;
   readonly uuid: string;
   readonly outcome: Outcome;
-  /** The turn whose result it is; absent where there is none, or its transcript is not readable. */
+  /** The turn of the result; absent if there is none, or if its transcript cannot be read. */
   readonly turn?: Turn | undefined;
-  /** How many results came before it; absent for none. */
+  /** The number of earlier results; absent for none. */
   readonly index?: number;
   /** The messages that the turn answers. */
   readonly messages?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
   /** The messages among them that joined the turn after it had begun. */
   readonly joined?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
-  /** Undefined if the child did not report it, as after SIGKILL. */
+  /** The cost; undefined if the child did not report it, as after SIGKILL. */
   readonly cost?: Cost | undefined;
   readonly permissionDenials?: readonly PermissionDenial[];
   /** The answer from the Stop hook, trimmed. It is used if the transcript has no answer. */
   readonly lastAssistantMessage?: string | undefined;
-  /** Set when the turn's text may answer another prompt than was sent: then there is no `result`. */
+  /** Set if the turn's text may answer another prompt than the one sent. Then there is no `result`. */
   readonly isForeign?: true;
   /** Milliseconds from the prompt to the end; preferred to the times of lines. */
   readonly durationMs?: number;
-  /** `max_tokens` of the requests by model, where the transcript holds requests. */
+  /** `max_tokens` of the requests by model, if the transcript holds requests. */
   readonly maxOutputTokens?: ReadonlyMap<string, number> | undefined;
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
   readonly provider?: string;
   /**
-   * The usage of models that earlier results have printed: this result prints the difference. `"nothing"` where there is
-   * no difference; absent where it is not known or not printed.
+   * The usage of models in earlier results: this result prints the difference. `"nothing"` if there is no difference;
+   * absent if it is unknown or not printed.
    */
   readonly sinceLast?: Cost["modelUsage"] | "nothing" | undefined;
   /** Counts of all subagents of the run; absent for none. */
   readonly subagents?: SubagentStats;
-  /** How often safeguards have stopped an answer. */
+  /** The number of answers that safeguards stopped. */
   readonly safetyStops?: number;
   /** The ids of the answers that were printed event by event; absent without partial messages. */
   readonly streamed?: readonly string[] | undefined;
-  /** The times of the first answer, where the API's stream was observed. */
+  /** The times of the first answer, if the API's stream was observed. */
   readonly timesToFirst?: TimesToFirst;
-  /** When the first request was sent, in milliseconds since the epoch, where the API's stream was observed. */
+  /** When the first request was sent, in milliseconds since the epoch, if the API's stream was observed. */
   readonly sentAt?: number | undefined;
   /** The fields about fast mode of the turn's `system/init`. */
   readonly fastMode?: FastMode | undefined;
@@ -65,7 +65,7 @@ export interface ResultFacts {
 /**
  * Builds the last frame of a turn as `claude -p` of the version prints it, plus `claude_version` and `claude_limits`.
  *
- * `ttft_ms` and its relatives are printed where the API's stream was observed. `duration_ms` runs from the line of the
+ * `ttft_ms` and its relatives are printed if the API's stream was observed. `duration_ms` runs from the line of the
  * prompt to the line of the last message. Without a cost, `total_cost_usd` is missing, `modelUsage` is empty and
  * `duration_api_ms` is 0, because readers insist on that key.
  */
@@ -108,14 +108,14 @@ export function buildResult(facts: ResultFacts): ResultFrame {
 
 /** How a turn ended, as its result shows it. */
 interface ResultEnd {
-  /** Set where the turn ended without an answer of the model or the API. */
+  /** Set if the turn ended without an answer of the model or the API. */
   readonly failure: { readonly subtype: FailureSubtype; readonly message: string } | undefined;
   readonly isError: boolean;
   /** Whether the answer is an API error. */
   readonly isApiError: boolean;
-  /** Whether a result of a tool ended the turn: the model has not been asked since. */
+  /** Whether the result of a tool ended the turn, without another request to the model. */
   readonly isUnasked: boolean;
-  /** Whether the result has the times of the first answer. */
+  /** Whether the result holds the times of the first answer. */
   readonly isTimed: boolean;
   /** The call that a hook has deferred. */
   readonly deferred: JsonObject | undefined;
@@ -160,7 +160,7 @@ function countFields({ outcome, turn, cost, durationMs }: ResultFacts, { isUnask
     : turn?.numTurns ?? (outcome.kind === "error_max_budget_usd" ? 1 : 0);
   return {
     duration_ms: durationMs ?? turn?.durationMs ?? 0,
-    // The request of a command is not counted, though it is paid for.
+    // The request of a command is not counted, although it is paid for.
     duration_api_ms: isUnasked || outcome.kind === "local" ? 0 : cost?.apiDurationMs ?? 0,
     num_turns: isUnasked ? 0 : count,
   };
@@ -206,7 +206,7 @@ function messageFields(facts: ResultFacts, { isTimed }: ResultEnd) {
   };
 }
 
-/** Outcomes of which `claude -p` prints no `result`, whatever the model has said before. */
+/** Outcomes for which `claude -p` prints no `result` field, even if the model has written text. */
 const UNANSWERED: readonly Outcome["kind"][] = [
   "error_max_turns",
   "error_max_budget_usd",
@@ -222,7 +222,7 @@ function structuredOutput(turn: Turn | undefined): { readonly value: unknown } |
   return call === undefined ? undefined : { value: call.input };
 }
 
-/** The call that a hook has deferred, for the caller to decide on it. */
+/** The call that a hook has deferred, so that the caller can decide on it. */
 function deferredCall(turn: Turn | undefined): JsonObject | undefined {
   const call = turn?.toolUses.find(({ id }) => id === turn.deferred);
   return call === undefined ? undefined : { id: call.id, name: call.name, input: call.input };
@@ -244,7 +244,7 @@ function failureOf(
 function textOf({ outcome, turn, lastAssistantMessage }: ResultFacts): string {
   if (outcome.kind === "local") return outcome.text;
   if (failureOf(outcome) !== undefined) return turn?.textSoFar || (lastAssistantMessage ?? "");
-  // An answer in the transcript counts even if its text is empty: it ended on another block.
+  // An answer in the transcript counts even if its text is empty: its last block was no text.
   const isCut = turn?.unanswered === true && lastAssistantMessage !== undefined;
   if (turn !== undefined && !isCut && (turn.answers > 0 || turn.error !== undefined)) {
     return turn.error === undefined && outcome.kind === "failed" ? outcome.text : turn.text;
@@ -276,7 +276,7 @@ function turnUsage({ outcome, turn, cost }: ResultFacts): JsonObject | undefined
   switch (outcome.kind) {
     case "error_max_budget_usd":
     case "error_max_structured_output_retries":
-      // The request that used up the budget, or the last try, is not counted.
+      // `claude -p` does not count the request that used up the budget, or the last attempt at a structured answer.
       return turn?.usageBefore;
     default:
       return turn === undefined || (turn.answers > 0 && turn.unseen !== true)
@@ -288,10 +288,10 @@ function turnUsage({ outcome, turn, cost }: ResultFacts): JsonObject | undefined
 /** Tools whose subagents may make requests to the same model. */
 const SUBAGENT_TOOLS = ["Agent", "Skill", "Task"];
 
-/** The usage of an answer without any block, which has no line in the transcript but was paid for. */
+/** The usage of an answer without any block. It has no line in the transcript, but was paid for. */
 function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
   const models = Object.values(cost?.modelUsage ?? {});
-  // The cost of a resumed session is not only this turn's.
+  // The cost of a resumed session includes earlier turns.
   if (models.length === 0 || turn.prompt === undefined || turn.prompt.parentUuid) return {};
   const isShared = models.length > 1 ||
     turn.toolUses.some(({ name }) => SUBAGENT_TOOLS.includes(name));
@@ -312,7 +312,7 @@ function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
     cache_creation: written.ephemeral_5m_input_tokens === undefined
       ? cachedAlike(turn.usage["cache_creation"], sum("cacheCreationInputTokens"))
       : written,
-    // Only an answer with a line says where requests are answered.
+    // Only an answer with a line shows where the API answers requests.
     ...(turn.answers > 0 ? {} : { inference_geo: undefined }),
   };
 }
@@ -375,7 +375,7 @@ function isToolRunning(turn: Turn | undefined): boolean {
   return turn.toolUses.some((use) => !done.has(use.id));
 }
 
-/** When the first request of a turn was sent, where that was observed, and its input in tokens. */
+/** When the first request of a turn was sent, if observed, and its input in tokens. */
 function firstRequest({ turn, sentAt }: ResultFacts): JsonObject {
   const usage = turn?.firstUsage ?? {};
   const count = (field: string) => typeof usage[field] === "number" ? usage[field] : 0;
@@ -401,10 +401,10 @@ function originOf({ turn, messages = [] }: ResultFacts): unknown {
 
 /** The times of a turn's first answer, in milliseconds from the start of the child. */
 export interface StreamTimes {
-  /** When the request was sent. */
+  /** When the request was sent, in milliseconds from the start of the child. */
   readonly askedAt: number;
   readonly begunAt: number;
-  /** When its first block began. */
+  /** When the first block of the answer began, in milliseconds from the start of the child. */
   readonly contentAt?: number;
   /** When the first block of the answer was complete, in milliseconds from the start of the child. */
   readonly wholeAt?: number;
@@ -421,7 +421,7 @@ interface TimesToFirst {
 interface TurnStart {
   /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
-  /** When the prompt was written, in milliseconds since the epoch. Earlier times are of another turn. */
+  /** When the prompt was written, in milliseconds since the epoch. Earlier times belong to another turn. */
   readonly promptAt: number;
 }
 
@@ -430,7 +430,7 @@ export function sentAt(times: StreamTimes | undefined, of: TurnStart): number | 
   return isOfTurn(times, of) ? Math.round(of.startedAt + times.askedAt) : undefined;
 }
 
-/** How long a turn's prompt waited for its first answer. */
+/** The time between a turn's prompt and its first answer. */
 export function timesToFirst(times: StreamTimes | undefined, of: TurnStart): TimesToFirst {
   if (!isOfTurn(times, of)) return {};
   const { startedAt, promptAt } = of;

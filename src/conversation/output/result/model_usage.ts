@@ -3,25 +3,25 @@ import type { ClaudeLimits } from "../../../claude/wire/claude_limits.ts";
 import { pickWireKeys } from "../../../claude/wire/json_text.ts";
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 
-/** What `modelUsage` is made from. */
+/** The facts from which `modelUsage` is made. */
 export interface UsageFacts {
   readonly version: string;
   readonly cost?: Cost | undefined;
   /** The model of the last answer, as the API names it. */
   readonly answering: string | undefined;
-  /** `max_tokens` of the requests by model, where the transcript holds requests. */
+  /** `max_tokens` of the requests by model, if the transcript holds requests. */
   readonly maxOutputTokens?: ReadonlyMap<string, number> | undefined;
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
   readonly provider?: string;
   readonly limits?: ClaudeLimits | undefined;
 }
 
-/** Returns `modelUsage` as `claude -p` of the version prints it: what each model has used. */
+/** Returns `modelUsage` as `claude -p` of the version prints it: the usage of each model. */
 export function modelUsageOf(facts: UsageFacts): Readonly<Record<string, unknown>> {
   const { cost, version, answering } = facts;
   const knownWindow = facts.limits?.context_window?.["context_window_size"];
   const models = Object.entries(cost?.modelUsage ?? {});
-  // If one of several models has no known price, the child does not say which.
+  // If the price of one of several models is unknown, the child does not report which one.
   const known = cost?.hasUnknownPrice === false ? "list" : undefined;
   const costBasis = cost?.hasUnknownPrice === true && models.length === 1 ? "unknown" : known;
   return Object.fromEntries(models.map(([model, usage]) => {
@@ -29,7 +29,7 @@ export function modelUsageOf(facts: UsageFacts): Readonly<Record<string, unknown
     const limits = modelLimits(model);
     const fields = {
       ...usage,
-      // The child's status line reports the context window of the answering model alone.
+      // The child's status line reports only the context window of the answering model.
       contextWindow: plain === answering && typeof knownWindow === "number"
         ? knownWindow
         : limits.contextWindow,
@@ -51,7 +51,7 @@ interface ModelLimits {
 const LARGE_WINDOW = 1_000_000;
 const SMALL_WINDOW = 200_000;
 
-/** Models with the small window by default; others have the large one. */
+/** Models whose default context window is small. Other models have the large one. */
 const SMALL_WINDOW_MODELS = /^claude-(opus-4-[56]|sonnet-4-[056]|haiku-4-5)(-\d{8})?$/;
 
 /** The models whose limits were measured. */
@@ -61,8 +61,8 @@ const MEASURED_MODELS =
 /**
  * Returns the limits that `claude -p` prints for a model in `modelUsage`; none for a model that was not measured.
  *
- * The interactive Claude Code reports the context window of the model in use alone, and only to a status line. Measured
- * with Claude Code 2.1.330 on a subscription. Where a request is known, prefer its `max_tokens`, unless
+ * The interactive Claude Code reports only the context window of the current model, and only to a status line. Measured
+ * with Claude Code 2.1.330 on a subscription. If a request is known, prefer its `max_tokens`, unless
  * `CLAUDE_CODE_MAX_OUTPUT_TOKENS` has set it: `claude -p` prints the model's limit, and not the variable.
  *
  * @param model the key of `modelUsage`
@@ -85,7 +85,7 @@ function outputLimit(model: string): number {
 
 type ModelUsage = Cost["modelUsage"];
 
-/** Adds up what models have used in two parts of a conversation. */
+/** Adds up the usage of models in two parts of a conversation. */
 export function mergedUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
   const models = new Set([...Object.keys(one), ...Object.keys(other)]);
   return Object.fromEntries(
@@ -93,7 +93,7 @@ export function mergedUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
   );
 }
 
-/** Subtracts what earlier results have printed from what models have used. Models that have used nothing since are left out. */
+/** Subtracts the printed usage of models from their usage so far. Models without further usage are left out. */
 export function usageSince(printed: ModelUsage, now: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(now).flatMap(([model, usage]) => {

@@ -45,7 +45,7 @@ interface SubagentCounts {
   readonly completed: number;
   readonly failed: number;
   readonly byType: Readonly<Record<string, number>>;
-  /** The ids of the subagents in the background. Their ends are known by these. */
+  /** The ids of the background subagents. Their ends are found by these ids. */
   readonly inBackground: readonly string[];
 }
 
@@ -58,13 +58,13 @@ export const NO_SUBAGENTS: SubagentCounts = {
   inBackground: [],
 };
 
-/** The result of a call whose subagent was in the foreground and met an API error. */
+/** The result of a call whose foreground subagent met an API error. */
 const TERMINATED = /^Agent terminated early\b/u;
 
 /**
  * Counts the subagents that further turns of the session have started.
  *
- * Subagents of subagents and refused calls are in no line of the session's transcript, and are not counted.
+ * The session's transcript holds no line for subagents of subagents and for refused calls, so they are not counted.
  */
 function countSubagents(
   before: SubagentCounts,
@@ -160,7 +160,7 @@ function fieldsOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The totals of several turns. Nothing else is kept of turns whose results were printed long ago. */
+/** The totals of several turns. After results were printed, only the totals of their turns are kept. */
 export interface TurnTotals {
   /** The number of turns. */
   readonly count: number;
@@ -170,7 +170,7 @@ export interface TurnTotals {
   readonly usage: JsonObject;
   /** Whether one of the turns was stopped. */
   readonly isCut: boolean;
-  /** How often safeguards have stopped an answer. */
+  /** The number of answers that safeguards stopped. */
   readonly refusals: number;
   readonly subagents: SubagentCounts;
 }

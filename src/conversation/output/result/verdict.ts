@@ -9,7 +9,7 @@ import { OUTPUT_TOOL } from "../../../claude/transcript/structured_output_tool.t
 import type { Turn } from "../../../claude/transcript/turn.ts";
 import { type ApiFailure, apiFailure } from "./api_failure.ts";
 
-/** What can be known of a run before its first turn ends, and is needed to judge endings. */
+/** The facts that are needed to judge an ending, and known before the first turn ends. */
 export interface ReportOptions {
   readonly limits: Limits;
   /** Path of the executable. */
@@ -18,7 +18,7 @@ export interface ReportOptions {
   readonly credential?: string;
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;
-  /** How often the model may try to give a structured answer. */
+  /** The maximum number of attempts at a structured answer. */
   readonly outputTries?: number;
   /** Whether the child sends no scheduled prompts, because the project has some. */
   readonly keptAsleep?: true;
@@ -26,53 +26,53 @@ export interface ReportOptions {
   readonly record?: string;
 }
 
-/** What became of a run, or of one of its turns. */
+/** The outcome of a run, or of one of its turns. */
 export interface Report {
-  /** The result of the turn, or of the last of several. */
+  /** The result of the turn, or of the last turn of several. */
   readonly result: ResultFrame;
   readonly exitCode: number;
-  /** Tickets of the messages that it answers, where they have any. */
+  /** Tickets of the messages that the turn answers, if they have any. */
   readonly tickets?: readonly string[];
-  /** Absent when the result says it all. */
+  /** The failure; absent if the result already describes it. */
   readonly problem?: Problem;
-  /** What the user should know of a run that did not fail, in one line. */
+  /** A warning about a run that did not fail, in one line. */
   readonly warning?: string;
   /** Whether the last screen helps to understand a failure. */
   readonly showScreen: boolean;
 }
 
-/** A failure in one line, and what to do about it. */
+/** A failure in one line, and its remedy. */
 export interface Problem {
   readonly message: string;
   readonly suggestion?: string;
 }
 
-/** What a run's ending means to its user. */
+/** The meaning of a run's ending for the user. */
 export interface Verdict {
   readonly outcome: Outcome;
-  /** A failure's cause in one line, where it is not the outcome's own message. */
+  /** A failure's cause in one line, if it differs from the outcome's own message. */
   readonly message?: string;
-  /** What can be done about a failure. */
+  /** The remedy for a failure. */
   readonly suggestion?: string;
-  /** Set when the API failed: whether the same request may succeed later, and when a limit that is used up is reset. */
+  /** Set if the API failed: whether the same request may succeed later, and when a limit that is used up is reset. */
   readonly failure?: Pick<ApiFailure, "kind" | "isTemporary" | "resetsAt">;
   /** Whether the last screen helps to understand a failure. */
   readonly showScreen: boolean;
-  /** Set when the turn's text may answer another prompt than was sent. */
+  /** Set if the turn's text may answer another prompt than the one sent. */
   readonly isForeign?: true;
 }
 
-/** What is known of the turn, and of the message that it answers. */
+/** The known facts about the turn, and about the message that it answers. */
 interface VerdictOptions extends ReportOptions {
-  /** The command that was to make the prompt, such as `/init`. */
+  /** The typed command that should have made the prompt, such as `/init`. */
   readonly command?: string | undefined;
-  /** Whether it is a conversation: some of its messages are pasted whatever the command line says. */
+  /** Whether it is a conversation. Some of its messages are pasted, whatever the command line says. */
   readonly conversation?: boolean | undefined;
   /** The last turn of the transcript. */
   readonly turn: Turn | undefined;
-  /** The first character of the prompt that Claude Code would change, and its place. */
+  /** The first character of the prompt that Claude Code would change, and its position. */
   readonly altered?: string | undefined;
-  /** Whether the executable says it is Claude Code. Used only where no turn began. */
+  /** Whether the executable reports that it is Claude Code. Used only if no turn began. */
   readonly isClaude: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -80,7 +80,7 @@ interface VerdictOptions extends ReportOptions {
 
 type EndingOf<Kind extends Ending["kind"]> = Extract<Ending, { readonly kind: Kind }>;
 
-/** Returns what an ending means: the outcome, and for a failure its cause and a remedy. */
+/** Returns the meaning of an ending: the outcome, and for a failure its cause and a remedy. */
 export function judgeEnding(ending: Ending, options: VerdictOptions): Verdict {
   switch (ending.kind) {
     case "answered":
@@ -142,7 +142,7 @@ export function judgeEnding(ending: Ending, options: VerdictOptions): Verdict {
 function answeredVerdict(options: VerdictOptions): Verdict {
   const { turn } = options;
   if (turn?.atLimit) return turnLimitVerdict(options);
-  // Without a request there is no StopFailure: the answer is Claude Code's own sentence.
+  // Without a request there is no StopFailure hook: the answer is Claude Code's own sentence.
   return turn?.error === undefined
     ? { outcome: { kind: "answered" }, showScreen: false }
     : apiErrorVerdict({ error: turn.error.kind, text: turn.text }, options);
@@ -214,10 +214,10 @@ function outputTriesVerdict({ outputTries = 0, turn }: VerdictOptions): Verdict 
   };
 }
 
-/** Most characters of the last mistake in a message, in UTF-16 code units. */
+/** The maximum length of the last mistake in a message, in UTF-16 code units. */
 const MAX_MISTAKE = 600;
 
-/** The message of `claude -p` for a model that has tried in vain, with its last mistake. */
+/** The message of `claude -p` if all attempts of the model failed, with its last mistake. */
 function outputTriesMessage(tries: number, turn: Turn | undefined): string {
   const sentence = `Failed to provide valid structured output after ${tries} attempts`;
   const calls = new Set(
@@ -313,7 +313,7 @@ function limitRemedy(signal: string): string | undefined {
   }
 }
 
-/** A limit of time ran out. */
+/** The verdict on a run that exceeded a time limit. */
 function lateVerdict(kind: "timeout" | "silent" | "not-taken", limits: Limits): Verdict {
   switch (kind) {
     case "timeout":
@@ -436,7 +436,7 @@ function undeliveredVerdict(
   };
 }
 
-/** The verdict on a prompt that Claude Code has wrapped in tags; undefined for any other text that it has taken. */
+/** The verdict on a prompt that Claude Code has wrapped in tags; undefined for any other text. */
 export function wrappedVerdict(taken: string): Verdict | undefined {
   return taken.includes("<pasted_content")
     ? {
@@ -454,7 +454,7 @@ function exitedVerdict(
   { exit }: EndingOf<"exited">,
   { isClaude, binary }: VerdictOptions,
 ): Verdict {
-  // A program that a signal ends at its start cannot say its version either.
+  // A program that a signal kills at its start cannot print its version either.
   if (!isClaude && exit.kind === "exited") return notClaudeVerdict(binary);
   const how = exit.kind === "exited"
     ? `exit code ${exit.code}`
@@ -465,7 +465,7 @@ function exitedVerdict(
   );
 }
 
-/** Claude Code, or the machine, does not do what this program needs. */
+/** The verdict if Claude Code or the machine lacks something that this program needs. */
 function brokenVerdict(kind: "unstoppable" | "unheard" | "unreachable"): Verdict {
   switch (kind) {
     case "unstoppable":
@@ -503,7 +503,7 @@ function seconds(ms: number): string {
 }
 
 /**
- * Returns the problem of a run that has waited long enough for its background tasks, and stopped them.
+ * Returns the problem of a run whose wait for background tasks has expired, so that they were stopped.
  *
  * @param tasks as the Stop hook names them
  */

@@ -14,11 +14,11 @@ interface UnstartedCall {
 }
 
 /**
- * The first call for whose subagent the turn waits, and of whose subagent no line and no hook has been received.
+ * The first call for whose subagent the turn waits, if no line and no hook of the subagent has been received.
  *
- * `claude -p` prints the start of a subagent right after the call. Claude Code writes the subagent's lines to a file of
- * their own, up to 0.1 s before or after the lines with which the answer goes on. Where a hook can delay a call, the start
- * cannot be waited for.
+ * `claude -p` prints the start of a subagent right after the call. Claude Code writes the subagent's lines to a
+ * separate file, up to 0.1 s before or after the next lines of the answer. If a hook can delay a call, the output does
+ * not wait for the start.
  */
 function unstartedCall(state: OutputState): UnstartedCall | undefined {
   const { ownLines, pendingEnds, options } = state;
@@ -40,8 +40,8 @@ function unstartedCall(state: OutputState): UnstartedCall | undefined {
 }
 
 /**
- * Emits the lines that have been read up to a call whose subagent has not started, and defers the lines after it. Does
- * nothing and returns false where there is no such call.
+ * Emits the lines up to a call whose subagent has not started, and defers the lines after it. Does nothing and returns
+ * false if there is no such call.
  */
 export function emitUpToUnstartedCall(step: OutputStep): boolean {
   const call = unstartedCall(step.state);

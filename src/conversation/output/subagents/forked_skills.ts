@@ -14,7 +14,7 @@ export function recordSkillCalls(step: OutputStep, calls: readonly ToolUse[]): v
   if (skills.length > 0) step.update({ skills: [...step.state.skills, ...skills] });
 }
 
-/** Records which subagent has run a skill, or that none has, from the result of the call. */
+/** Records from a call's result which subagent has run a skill, or that none has. */
 export function recordSkillResult(step: OutputStep, entry: Entry): void {
   const { skills } = step.state;
   if (skills.length === 0 || entry.type !== "user" || entry.meaning !== "tool-result") return;
@@ -28,8 +28,8 @@ export function recordSkillResult(step: OutputStep, entry: Entry): void {
 }
 
 /**
- * Records which skill a subagent runs, from its first line: that of the only open call of the skill. Where several calls
- * are possible, the result of the call will name the subagent.
+ * Records which skill a subagent runs, from its first line. It belongs to the only open call of the skill. If several
+ * calls are possible, the result of the call will name the subagent.
  */
 export function recordForkStart(
   step: OutputStep,
@@ -54,8 +54,8 @@ export function mayBeFork(
 }
 
 /**
- * Forgets the calls of skills of a turn that is over, and the deferred lines of subagents without a call. The skill of such
- * a subagent was typed.
+ * Forgets the skill calls of a turn that has ended, and the deferred lines of subagents without a call. The user typed
+ * the skill of such a subagent.
  */
 export function forgetSkillCalls(step: OutputStep): void {
   const skills = step.state.skills.filter(({ agentId }) => agentId !== undefined);
@@ -85,7 +85,7 @@ export function isSkillText(entry: Entry): entry is UserEntry {
   return entry.type === "user" && entry.meaning === "remark" && entry.parentUuid === null;
 }
 
-/** The last part of the folder that the text of a skill begins with; the text of a custom command names none. */
+/** The last part of the folder at the beginning of a skill's text. The text of a custom command names none. */
 function folderIn({ message }: UserEntry): string | undefined {
   const [first = ""] = resultText(message.content).split("\n", 1);
   const [, folder] = /^Base directory for this skill: .*?([^/]+)\/?$/u.exec(first) ?? [];
@@ -102,7 +102,7 @@ export function recordFork(
   { agentId, call }: { readonly agentId: string; readonly call: ToolUse },
 ): void {
   const { uncalledLines, kept, skills, forks } = step.state;
-  // Where the model itself was told of no skills, lines of the subagent may list them.
+  // If the model received no list of skills, lines of the subagent may list them.
   const entries = [...kept.notes.skillListings, ...uncalledLines.map(({ entry }) => entry)];
   const description = findSkillDescription(entries, skillName(call));
   step.update({

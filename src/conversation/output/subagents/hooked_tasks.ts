@@ -11,13 +11,13 @@ import { readToolCalls, type ToolUse } from "../../../claude/transcript/turn.ts"
 interface HookCall {
   readonly event: string;
   readonly payload: HookPayload;
-  /** In milliseconds since the epoch. */
+  /** When the hook ran, in milliseconds since the epoch. */
   readonly at: number;
 }
 
 /**
- * Receives what a hook says of a task. `claude -p` prints the start of a task before it runs SubagentStart, and its end
- * before PostToolUse. Transcripts hold both, but only after the hook has answered the child.
+ * Receives a hook's report about a task. `claude -p` prints the start of a task before it runs SubagentStart, and its
+ * end before PostToolUse. Transcripts hold both, but only after the hook has answered the child.
  */
 export function receiveTaskHook(step: OutputStep, { event, payload, at }: HookCall): void {
   const task = hookedTask(event, payload, at);
@@ -54,7 +54,7 @@ function hookedTask(event: string, payload: HookPayload, at: number): HookedTask
 /** Tools whose calls may start tasks. */
 const TASK_TOOLS = ["Agent", "Task", "Bash"];
 
-/** Emits what hooks have said of tasks whose calls have been emitted, and keeps the rest. */
+/** Emits the hook reports about tasks whose calls have been emitted, and keeps the rest. */
 export function emitHookedTasks(step: OutputStep): void {
   const { hookedTasks } = step.state;
   if (hookedTasks.length === 0) return;
@@ -65,7 +65,10 @@ export function emitHookedTasks(step: OutputStep): void {
   }
 }
 
-/** Emits that a subagent starts, if a single call can have started it. Of several calls its transcript names the one. */
+/**
+ * Emits that a subagent starts, if only one call can have started it. If several can, the subagent's transcript will
+ * name its call.
+ */
 function emitHookedStart(step: OutputStep, task: HookedTask & { readonly kind: "begun" }): void {
   const { agentId, type } = task;
   if (step.state.allTasks.has(agentId)) return;
@@ -74,7 +77,7 @@ function emitHookedStart(step: OutputStep, task: HookedTask & { readonly kind: "
     step.update({ hookedTasks: [...step.state.hookedTasks, task] });
     return;
   }
-  // The transcript of a skill's subagent tells what starts it.
+  // The transcript of a skill's subagent shows which call started it.
   if (others.length > 0 || call.name === "Skill") return;
   emitTasks(step, (context) =>
     startTask(step.state.tasks, {
@@ -94,7 +97,7 @@ function emitHookedReturn(
 ): void {
   const { toolUseId, outcome: { agentId, status } } = task;
   const isCompleted = typeof agentId === "string" && status === "completed";
-  // The last words of a subagent come before its end.
+  // The last text of a subagent comes before its end.
   const isEarly = isCompleted && step.state.tasks.get(agentId)?.spoken !== true;
   if (isEarly || knownCall(step.state, toolUseId) === undefined) {
     step.update({ hookedTasks: [...step.state.hookedTasks, task] });
@@ -103,14 +106,16 @@ function emitHookedReturn(
   emitTasks(step, (context) => endCall(step.state.tasks, task, context));
 }
 
-/** Forgets that a hook reported the start of a subagent: lines of its transcript have been read, which name its call. */
+/**
+ * Forgets that a hook reported the start of a subagent. Lines of its transcript, which name its call, have been read.
+ */
 export function forgetHookedStart(step: OutputStep, agentId: string): void {
   keepHookedStarts(step, (task) => task.agentId !== agentId);
 }
 
 /**
- * Forgets the starts that hooks reported in a turn that is over. The last line of the turn may be read when the next turn
- * has started subagents.
+ * Forgets the starts that hooks reported in a turn that has ended. The last line of the turn may be read when the next
+ * turn has started subagents.
  *
  * @param end when the turn ended, in ISO 8601
  */
@@ -128,7 +133,9 @@ function keepHookedStarts(
   step.update({ hookedTasks: hookedTasks.filter((task) => task.kind !== "begun" || isKept(task)) });
 }
 
-/** Forgets what hooks said of the return of calls: the results of the calls have been read, and say the same. */
+/**
+ * Forgets the hook reports about the return of calls. The results of the calls have been read, and hold the same facts.
+ */
 export function forgetHookedReturns(step: OutputStep, toolUseIds: readonly unknown[]): void {
   const { hookedTasks } = step.state;
   if (hookedTasks.length === 0) return;
@@ -139,7 +146,7 @@ export function forgetHookedReturns(step: OutputStep, toolUseIds: readonly unkno
   });
 }
 
-/** The calls that may have started a subagent of a type, and have no task yet. A skill's subagent may be of any type. */
+/** The calls that may have started a subagent of a type, and have no task yet. A skill's subagent may have any type. */
 function startableCalls(state: OutputState, type: string): readonly ToolUse[] {
   const { toolUses, agentCalls, allTasks } = state;
   const started = new Set([...allTasks.values()].map(({ toolUseId }) => toolUseId));
@@ -152,7 +159,7 @@ function startableCalls(state: OutputState, type: string): readonly ToolUse[] {
   });
 }
 
-/** Calls that have been read, and wait for the start of the subagent of a call before them. */
+/** Calls that have been read, and wait until the subagent of an earlier call starts. */
 function deferredCalls({ unstartedCall, ownLines }: OutputState): readonly ToolUse[] {
   return unstartedCall === undefined
     ? []
@@ -161,9 +168,9 @@ function deferredCalls({ unstartedCall, ownLines }: OutputState): readonly ToolU
     );
 }
 
-/** What the call of a subagent says of its task. */
+/** The facts about a task in the call of a subagent. */
 interface CalledSubagent extends Pick<Task, "background" | "prompt" | "name" | "parent"> {
-  /** Absent where there is none. */
+  /** The description; absent if the call has none. */
   readonly description?: string;
 }
 

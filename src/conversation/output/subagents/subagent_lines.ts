@@ -28,11 +28,11 @@ import { resultText } from "../../../claude/transcript/kept_entry.ts";
 import { readToolCalls, type ToolUse } from "../../../claude/transcript/turn.ts";
 import { emitHookEnd } from "../lines/hook_ends.ts";
 
-/** A line of a subagent, and what is known of the call that started the subagent. */
+/** A line of a subagent, and the known facts about the call that started the subagent. */
 interface CalledLine {
   readonly line: SubagentLine;
   readonly toolUseId: string;
-  /** Undefined for a subagent of an earlier run, and where the call has been forgotten. */
+  /** The call; undefined for a subagent of an earlier run, and if the call has been forgotten. */
   readonly call: ToolUse | undefined;
   /** The skill that the subagent runs, if any. */
   readonly fork: ForkedSkill | undefined;
@@ -54,7 +54,7 @@ export function emitSubagentLine(step: OutputStep, line: SubagentLine): void {
     deferLine(step, line);
     return;
   }
-  // The subagent's words about being stopped are not printed; lines that it wrote before may be read later.
+  // The text of a subagent about being stopped is not printed. Lines that it wrote earlier may be read later.
   const isStopped = isWrittenAtEnd(step.state, entry) &&
     step.state.tasks.get(agentId)?.background === true;
   if (isStopped) return;
@@ -66,7 +66,7 @@ export function emitSubagentLine(step: OutputStep, line: SubagentLine): void {
     recordShellCalls(step, entry);
     return;
   }
-  // After the result of a skill a single call of a skill may be open; and the line may have woken another subagent.
+  // After the result of a skill, only one call of a skill may be open. The line may also have woken another subagent.
   const isAwaited = step.state.uncalledLines.some(({ subagent: { agentId: id } }) =>
     id === agentId || step.state.tasks.has(id)
   );
@@ -83,7 +83,10 @@ function hasToWait(state: OutputState, { line, call }: CalledLine): boolean {
   return isUnknown || state.version === undefined || isBeingWoken(state, line);
 }
 
-/** Emits the frames of a line whose call is known: the subagent's start, then what other subjects have to say, then its own. */
+/**
+ * Emits the frames of a line whose call is known: first the subagent's start, then the frames of other subjects, then
+ * the line's own.
+ */
 function emitCalledLine(step: OutputStep, called: CalledLine): void {
   const { entry } = called.line;
   const background = emitSubagentStart(step, called);
@@ -92,19 +95,23 @@ function emitCalledLine(step: OutputStep, called: CalledLine): void {
   emitHookEnd(step, entry);
   emitSkillResult(step, entry);
   emitTasks(step, (context) => updateNestedTasks(step.state.tasks, entry, context));
-  // `claude -p` reports the progress before the frame of the call where the turn waits for the subagent, and after it otherwise.
+  // If the turn waits for the subagent, `claude -p` reports the progress before the frame of the call, otherwise after
+  // it.
   if (!background) emitProgress(step, called);
   emitWords(step, called, background);
   if (background) emitProgress(step, called);
 }
 
-/** Emits that a subagent starts, with its first line or when it is woken. Returns whether it runs in the background. */
+/**
+ * Emits that a subagent starts, with its first line or when a message wakes it. Returns whether it runs in the
+ * background.
+ */
 function emitSubagentStart(step: OutputStep, called: CalledLine): boolean {
   const { line, toolUseId, call, fork } = called;
   const { subagent: { agentId, type, description }, entry } = line;
   const { tasks, allTasks } = step.state;
   const task = allTasks.get(agentId);
-  // The end of a shell in the background wakes the subagent that started it, even if the subagent was over.
+  // The end of a background shell wakes the subagent that started it, even if the subagent had ended.
   const woken = task !== undefined && !tasks.has(agentId) && entry.type === "user" &&
       isOfTask(entry.origin)
     ? wokenTask(task, entry.timestamp ?? "")
@@ -130,7 +137,10 @@ function emitSubagentStart(step: OutputStep, called: CalledLine): boolean {
   return background;
 }
 
-/** Whether the turn goes on without the subagent: as its call says, or for a skill its meta file or the call's result. */
+/**
+ * Whether the turn continues without the subagent: according to its call, or for a skill according to its meta file or
+ * the call's result.
+ */
 function isInBackground(
   { tasks }: OutputState,
   { line: { subagent }, call, fork }: CalledLine,
@@ -154,7 +164,7 @@ function skillTask(
 function emitWords(step: OutputStep, called: CalledLine, background: boolean): void {
   const { line: { subagent: { agentId, type, description }, entry }, fork } = called;
   const { subagentText } = step.state.options;
-  // What a subagent's own subagents say is printed with the text of subagents alone.
+  // The text of a subagent's own subagents is printed only with the text of subagents.
   const isNested = called.call?.agentId !== undefined;
   if (isNested && subagentText !== true) return;
   const shown = fork === undefined
@@ -172,8 +182,8 @@ function emitWords(step: OutputStep, called: CalledLine, background: boolean): v
 }
 
 /**
- * Returns a line of a skill's subagent as `claude -p` prints it: the skill's text is the subagent's prompt. Other remarks
- * of Claude Code are printed only with the text of subagents.
+ * Returns a line of a skill's subagent as `claude -p` prints it: the skill's text is the subagent's prompt. Other
+ * messages of Claude Code are printed only with the text of subagents.
  */
 function entryOfSkill(
   entry: Entry,
@@ -184,7 +194,7 @@ function entryOfSkill(
   return background || subagentText ? entry : undefined;
 }
 
-/** Emits how far a subagent is, as the calls of a line show. */
+/** Emits the progress of a subagent, as the calls of a line show it. */
 function emitProgress(
   step: OutputStep,
   { line: { subagent: { agentId }, entry } }: CalledLine,
@@ -196,14 +206,16 @@ function emitProgress(
   );
 }
 
-/** Whether a line was written when the run was ending; so is one without a time. */
+/** Whether a line was written while the run was ending. A line without a time counts as such. */
 function isWrittenAtEnd({ endingAt, options }: OutputState, entry: Entry): boolean {
   if (endingAt === undefined) return false;
   const { timestamp } = entry.type === "other" ? entry.line : entry;
   return typeof timestamp !== "string" || !(Date.parse(timestamp) < options.startedAt + endingAt);
 }
 
-/** Emits the deferred lines of a skill's subagent, if a line is the result of the skill's call and names the subagent. */
+/**
+ * Emits the deferred lines of a skill's subagent, if a line is the result of the skill's call and names the subagent.
+ */
 export function emitSkillResult(step: OutputStep, entry: Entry): void {
   const { forks } = step.state;
   recordSkillResult(step, entry);
@@ -217,8 +229,8 @@ export function emitSkillResult(step: OutputStep, entry: Entry): void {
 }
 
 /**
- * Whether a line may be of a subagent that a message has woken. The result of that call says so, and stands in the
- * session's own transcript, which may be read later than the line though it was written before.
+ * Whether a line may belong to a subagent that a message has woken. The result of the call that sent the message shows
+ * this. It is in the session's own transcript, and may be read later than the line although it was written earlier.
  */
 function isBeingWoken(
   state: OutputState,
@@ -233,7 +245,7 @@ function isBeingWoken(
       isAfterOwnLines(state, entry));
 }
 
-/** Whether a line was written after all lines of the session's own transcript that were emitted in the turn. */
+/** Whether a line was written after all emitted lines of the turn in the session's own transcript. */
 function isAfterOwnLines(
   { kept: { entries }, isBetweenTurns }: OutputState,
   entry: Entry,
@@ -249,7 +261,7 @@ function isAfterOwnLines(
 }
 
 /**
- * Records the calls on a line, and emits what had to wait for them.
+ * Records the calls on a line, and emits the lines and hook reports that waited for them.
  *
  * @param agentId the subagent that makes the calls; undefined for the session itself
  */
@@ -270,7 +282,7 @@ export function recordCalls(
   emitDeferredLines(step);
 }
 
-/** Emits the deferred lines of subagents, as far as their calls are known by now. */
+/** Emits the deferred lines of subagents whose calls are known by now. */
 export function emitDeferredLines(step: OutputStep): void {
   const { uncalledLines } = step.state;
   if (uncalledLines.length === 0) return;
@@ -278,7 +290,10 @@ export function emitDeferredLines(step: OutputStep): void {
   for (const line of uncalledLines) emitSubagentLine(step, line);
 }
 
-/** Forgets the calls whose results a line holds. Calls that started subagents are kept: these may go on. */
+/**
+ * Forgets the calls whose results a line holds. Calls that started subagents are kept, because the subagents may
+ * continue.
+ */
 export function forgetReturnedCalls(step: OutputStep, { message }: UserEntry): void {
   if (typeof message.content === "string") return;
   forgetHookedReturns(step, message.content.map(({ tool_use_id: id }) => id));

@@ -14,7 +14,7 @@ import type { Entry, UserEntry } from "../../../claude/transcript/entry.ts";
 import { resultText } from "../../../claude/transcript/kept_entry.ts";
 
 /**
- * Emits a typed skill with `context: fork`, when a line holds its output: first the work of its subagent, then the
+ * Emits a typed skill with `context: fork` when a line holds its output: first the work of its subagent, then the
  * output.
  */
 export function emitTypedSkill(step: OutputStep, entry: Entry): void {
@@ -22,7 +22,7 @@ export function emitTypedSkill(step: OutputStep, entry: Entry): void {
   const text = typedCommand === undefined ? readCommandOutput(entry) : undefined;
   const name = text === undefined ? undefined : typedSkillName(prompt);
   if (text === undefined || name === undefined || entry.type === "other") return;
-  // A command may have several names: the one that was typed is printed.
+  // A command may have several names. The typed name is printed.
   const command = commandName(slashWord(taken.at(-1)?.text ?? "")?.name ?? name);
   step.update({ typedCommand: { command, result: text.trim() } });
   emitWork(step, name);
@@ -38,7 +38,9 @@ export function emitTypedSkill(step: OutputStep, entry: Entry): void {
   });
 }
 
-/** Skills of Claude Code's own that print something: those that run in a subagent, and one that only the model may use. */
+/**
+ * Claude Code's own skills that print something: skills that run in a subagent, and one that only the model may use.
+ */
 const OWN_SKILLS = [...REVIEWS, "keybindings-help"];
 
 /** The name of a command in a result, which hides the names of skills that are not Claude Code's own. */
@@ -46,7 +48,10 @@ function commandName(name: string): string {
   return OWN_SKILLS.includes(name) ? name.replaceAll("-", "_") : "custom";
 }
 
-/** The name of the skill that a prompt asks for. The prompt of a command that Claude Code runs itself begins with a tag. */
+/**
+ * The name of the skill that a prompt asks for. The prompt of a command that Claude Code carries out itself begins with
+ * a tag.
+ */
 export function typedSkillName(prompt: UserEntry | undefined): string | undefined {
   const content = prompt?.message.content;
   return typeof content === "string" ? slashWord(content)?.name : undefined;

@@ -9,8 +9,8 @@ import type { Message } from "../../control/message.ts";
 import type { EarlierOutput } from "../output_options.ts";
 
 /**
- * Returns the cost of a run whose child still lives, as its status line reported it. Until the first report it is the cost
- * before this child, and the next result has the rest.
+ * Returns the cost of a run whose child still lives, as its status line reported it. Before the first report it is the
+ * cost before this child, and the next result includes the rest.
  */
 export function costSoFar(state: CostState, turns: TurnTotals): Cost | undefined {
   if (state.cost === undefined) {
@@ -32,8 +32,8 @@ export type CostState =
   };
 
 /**
- * Returns the usage of each model; undefined where it is not known. The child reports only the sum, so it must have used a
- * single model, and the usage before the child must be known.
+ * Returns the usage of each model; undefined if unknown. The child reports only the sum. So the usage is known only if
+ * a single model was used and the usage before the child is known.
  */
 export function usageSoFar(
   state: CostState,
@@ -54,7 +54,10 @@ export function usageSoFar(
   return mergedUsage(usedBefore, { [fullModelName(only, state)]: modelUsage(usage, costUSD) });
 }
 
-/** Returns a model's name with the `[1m]` that the API leaves out. SessionStart names no model where a session is resumed. */
+/**
+ * Returns a model's name with the suffix `[1m]`, which the API leaves out. SessionStart names no model if a session is
+ * resumed.
+ */
 function fullModelName(
   name: string,
   state: Pick<CostState, "model" | "described" | "options">,
@@ -63,12 +66,15 @@ function fullModelName(
   return named.find((each) => each?.replace(/\[1m\]$/u, "") === name) ?? name;
 }
 
-/** Returns the usage of models before the child's first turn; undefined where it is not known. */
+/** Returns the usage of models before the child's first turn; undefined if unknown. */
 export function usageBefore(state: CostState): Cost["modelUsage"] | undefined {
   return countedBefore(state)?.modelUsage;
 }
 
-/** Returns the cost with which the child begins: that of the child before it, or the one in the lines of a resumed session. */
+/**
+ * Returns the cost with which the child begins: the cost of the previous child, or the cost in the lines of a resumed
+ * session.
+ */
 function countedBefore(
   { cost, earlier, options: { before } }: CostState,
 ): Pick<Cost, "totalUsd"> & Partial<Pick<Cost, "modelUsage">> | undefined {
@@ -121,8 +127,8 @@ function modelUsage(usage: JsonObject, costUSD: number): JsonObject {
 }
 
 /**
- * Returns the headless helper's answer to `get_usage` with the usage of this conversation. The helper has used nothing and
- * sees no other session of this machine, so only its facts about the account are kept.
+ * Returns the headless helper's answer to `get_usage` with the usage of this conversation. The helper has used nothing
+ * and sees no other session of this machine, so only its facts about the account are kept.
  *
  * @param options.now milliseconds since the epoch
  */
@@ -158,8 +164,8 @@ export function sessionUsage(state: OutputState, now: number): JsonObject {
 }
 
 /**
- * Returns a line of a transcript with the usage of a conversation, as Claude Code writes it at its end and reads it when it
- * resumes the session; undefined if the usage of each model is not known.
+ * Returns a line of a transcript with the usage of a conversation, as Claude Code writes it at its end and reads it
+ * when it resumes the session; undefined if the usage of each model is unknown.
  *
  * @param options.now milliseconds since the epoch
  */
@@ -185,18 +191,20 @@ export function costNote(
   };
 }
 
-/** Returns the cost of a conversation, and the usage of its models, where that is known. */
+/** Returns the cost of a conversation, and the usage of its models, if known. */
 function usedSoFar(state: OutputState) {
   const { options: { before, startedAt } } = state;
   const spent: Spent = state.cost ?? before ?? { totalUsd: 0, apiDurationMs: 0 };
-  // What has cost nothing has used nothing.
+  // Without any cost there is no usage.
   const modelUsage = spent.totalUsd === 0
     ? {}
     : usageSoFar({ ...state, cost: spent }, sumOf(runTurns(state)));
   return { spent, modelUsage, startedAt: before?.startedAt ?? startedAt };
 }
 
-/** Returns the output limit of each model as requests show it; undefined where the user has set a limit, as in `claude -p`. */
+/**
+ * Returns the output limit of each model as requests show it; undefined if the user has set a limit, as in `claude -p`.
+ */
 export function outputLimits(
   { options, kept }: OutputState,
 ): ReadonlyMap<string, number> | undefined {
@@ -204,7 +212,7 @@ export function outputLimits(
 }
 
 /**
- * Returns what the next child of the conversation has to know of the children before it.
+ * Returns the facts about earlier children that the next child of the conversation needs.
  *
  * @param untaken messages that the last child has not taken
  */
@@ -215,7 +223,7 @@ export function leftForNextChild(state: OutputState, untaken: readonly Message[]
   const turns = sumOf(runTurns(state));
   const stops = safetyStopsOf(state, turns);
   const cost = { totalUsd, apiDurationMs, ...(lines === undefined ? {} : { lines }) };
-  // What has cost nothing has used nothing.
+  // Without any cost there is no usage.
   const modelUsage = totalUsd === 0 ? {} : usageSoFar({ ...state, cost }, turns);
   const queued = untaken.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
   return {

@@ -11,7 +11,7 @@ import type { DueEnd, DueTurns } from "./run_turns.ts";
 /**
  * Returns the verdict on the last turn that ends.
  *
- * @param options.cost the cost of the conversation by then
+ * @param options.cost the cost of the conversation so far
  */
 export function judgeTurn(
   state: OutputState,
@@ -43,7 +43,7 @@ export function judgeTurn(
   );
   const { maxBudgetUsd } = reporting;
   const isAnswered = verdict.outcome.kind === "answered";
-  // As in `claude -p`, an answer that uses the budget up is no answer.
+  // As in `claude -p`, an answer that uses up the budget does not count as an answer.
   if (
     isAnswered && maxBudgetUsd !== undefined && cost !== undefined && cost.totalUsd >= maxBudgetUsd
   ) return overspentVerdict(reporting);
@@ -54,8 +54,8 @@ export function judgeTurn(
 }
 
 /**
- * Returns the verdict, or a failure in the place of an answer that is to another prompt than the one sent, cannot be read,
- * or whose child does not end.
+ * Returns the verdict. Returns a failure instead if the answer is to another prompt than the one sent, if the answer
+ * cannot be read, or if the child does not end.
  */
 function confirmed(
   verdict: Verdict,
@@ -63,7 +63,7 @@ function confirmed(
     /** The turns that are reported now. */
     readonly turns: readonly Turn[];
     readonly message: Message | undefined;
-    /** The texts that were sent for them. */
+    /** The texts that were sent for these turns. */
     readonly texts: readonly string[];
     readonly announced: unknown;
     readonly ended: boolean;

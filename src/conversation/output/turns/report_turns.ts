@@ -39,15 +39,15 @@ import type { Exit } from "../../control/input.ts";
 import { newUuid } from "../emit_frames.ts";
 import { EXIT } from "../../../cli_error.ts";
 
-/** An end with all that is known of it. */
+/** An end with all known facts about it. */
 interface KnownEnd extends DueEnd, SpentByEnd {
   readonly due: DueTurns;
   readonly verdict: Verdict;
 }
 
 /**
- * Emits the results of the turns that have none yet: of one that the child outlived, or, with the child's own end, of the
- * last ones.
+ * Emits the results of the turns that have none yet: of a turn that the child outlived, or, with the child's own end,
+ * of the last turns.
  *
  * @returns the report of the last of them
  */
@@ -64,14 +64,14 @@ export function reportTurns(step: OutputStep, end: TurnEnd, child?: ChildEnd): R
   return report;
 }
 
-/** The version in frames where it is not known. */
+/** The version in frames if the version is not known. */
 const UNKNOWN = "unknown";
 
-/** The cost and the usage of a conversation by an end. */
+/** The cost and the usage of a conversation up to an end. */
 interface SpentByEnd {
-  /** The cost; undefined where it is not known. */
+  /** The cost; undefined if unknown. */
   readonly cost: Cost | undefined;
-  /** The usage of models; undefined where it is not known. */
+  /** The usage of models; undefined if unknown. */
   readonly usage: Cost["modelUsage"] | undefined;
 }
 
@@ -90,7 +90,7 @@ function spentByEnd(
   };
 }
 
-/** Makes the results of the turns that have none yet; the last of them is that of the end. */
+/** Makes the results of the turns that have none yet. The last of them is the result of the end. */
 function makeResults(
   step: OutputStep,
   known: KnownEnd,
@@ -115,12 +115,15 @@ function makeResults(
   return { earlier, result: buildResult({ ...facts, ...last, uuid: newUuid(step) }) };
 }
 
-/** Whether a turn was stopped. The child may have gone on with the messages in its queue before it ended. */
+/** Whether a turn was stopped. The child may have continued with the messages in its queue before it ended. */
 export function isInterrupted({ end }: Turn): boolean {
   return end === "interrupted" || end === "interrupted-tool";
 }
 
-/** Returns the outcome of a stopped turn before the last one: that of the last one if it was stopped too. */
+/**
+ * Returns the outcome of a stopped turn that is not the last one. It is the outcome of the last turn if that was
+ * stopped, too.
+ */
 function stoppedOutcome(turn: Turn, { outcome }: Verdict): Outcome {
   const isOwn = outcome.kind === "failed" || LASTED.includes(outcome.kind);
   return isOwn ? abortedOutcome(turn) : outcome;
@@ -137,7 +140,7 @@ function sharedFacts(
     sessionId: state.options.sessionId,
     cost,
     maxOutputTokens: outputLimits(state),
-    // Those of earlier turns are included, also if this turn has no line.
+    // The subagents of earlier turns are included, even if this turn has no line.
     subagents: subagentsOf(state, sum, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
     }),
@@ -148,7 +151,7 @@ function sharedFacts(
   };
 }
 
-/** Outcomes of turns whose duration is that of their lines. */
+/** Outcomes of turns whose duration is computed from their lines. */
 const LASTED: readonly Outcome["kind"][] = [
   "answered",
   "error_max_turns",
@@ -173,7 +176,7 @@ function lastFacts(
   const isLasting = LASTED.includes(outcome.kind) || ending.kind === "settled";
   return {
     outcome,
-    // What a command does is no turn.
+    // A command that Claude Code carries out is no turn.
     turn: outcome.kind === "local" ? undefined : turn,
     index: Math.max(0, place + state.otherResults),
     permissionDenials: turn === undefined
@@ -198,7 +201,7 @@ function announcedIn({ end: { ending } }: DueEnd): string | undefined {
 
 /**
  * Returns the usage of models in earlier results. Results that had to wait have the cost of the end, as those of
- * `claude -p` do: the first of them has all of it.
+ * `claude -p` do: the first of them includes all of it.
  */
 function sinceLast(
   state: OutputState,
@@ -211,7 +214,7 @@ function sinceLast(
   return state.results === 0 ? usageBefore({ ...state, cost }) : state.reportedUsage;
 }
 
-/** Returns the usage limits after a turn; undefined where they are not known. The turn's cost is shown only with limits. */
+/** Returns the usage limits after a turn; undefined if unknown. The turn's cost is shown only with limits. */
 function limitsAfter(
   { limits, paidBefore }: OutputState,
   { cost, verdict: { failure } }: KnownEnd,
@@ -232,8 +235,8 @@ function limitsAfter(
 }
 
 /**
- * Whether no result is to be emitted: all have been, or there is none. A conversation that ends between turns, or with
- * what has run in the background since the last one, has none, unless it was to go on by itself.
+ * Whether no result is due: all results have been emitted, or there is none. A conversation has no result if it ends
+ * between turns, or while background tasks from before the last result run, unless a scheduled turn was still to come.
  */
 function needsNoResult(
   { options, inputClosed, wakeupAt, results }: OutputState,
@@ -299,7 +302,7 @@ function reportOf(
   };
 }
 
-/** Returns why there is no complete answer, and a remedy; nothing where the caller has stopped the turn. */
+/** Returns why there is no complete answer, and a remedy; nothing if the caller has stopped the turn. */
 function problemOf(
   { end: { ending }, verdict: { outcome, message, suggestion } }: KnownEnd,
 ): Pick<Report, "problem"> {
@@ -319,7 +322,7 @@ function endWarning(
     readonly isCostKnown: boolean;
     /** Whether the transcript has the answer. */
     readonly isWritten: boolean;
-    /** Whether the model was to be woken, and has not been. */
+    /** Whether a scheduled wake-up of the model has not happened. */
     readonly isAsleep: boolean;
   },
   options: ReportOptions,

@@ -15,11 +15,11 @@ import type { Ending } from "../../control/effect.ts";
 
 /** The turns of a run so far. */
 export interface RunTurns {
-  /** The totals of the turns of which nothing else is kept. */
+  /** The totals of the turns before `recent`. */
   readonly past: TurnTotals;
-  /** The turns after those, the oldest first. */
+  /** The turns after those of `past`, the oldest first. */
   readonly recent: readonly Turn[];
-  /** How many results of recent turns have been emitted. */
+  /** The number of recent turns whose results have been emitted. */
   readonly printed: number;
 }
 
@@ -40,8 +40,8 @@ export function sumOf({ past, recent }: RunTurns): TurnTotals {
 }
 
 /**
- * Forgets all of the turns whose results have been emitted but what they come to. The last of them stays, as lines of it
- * may still be written.
+ * Adds the turns whose results have been emitted to the totals, and forgets them. The last of them stays, because
+ * Claude Code may still write lines of it.
  *
  * @param run the turns before those results
  */
@@ -67,12 +67,12 @@ export function forgetReported(step: OutputStep, { past, recent }: RunTurns): vo
   });
 }
 
-/** Returns how many answers were stopped by safeguards, those of earlier children included. */
+/** Returns the number of answers that safeguards stopped, including those of earlier children. */
 export function safetyStopsOf({ options: { before } }: OutputState, turns: TurnTotals): number {
   return (before?.safetyStops ?? 0) + turns.refusals;
 }
 
-/** Returns the counts of the subagents of turns, those of earlier children included. */
+/** Returns the counts of the subagents of turns, including those of earlier children. */
 export function subagentsOf(
   { subagentsBefore: before, taskEnds: ends }: OutputState,
   turns: TurnTotals,
@@ -83,35 +83,37 @@ export function subagentsOf(
 
 /** The end of a child. */
 export interface ChildEnd {
-  /** Undefined when the child could not even be killed. */
+  /** The exit; undefined if the child could not even be killed. */
   readonly exit: Exit | undefined;
-  /** What the child left. */
+  /** The files and facts that the child left. */
   readonly remains: ChildRemains;
-  /** Whether this program has killed it, because it did not end. */
+  /** Whether this program has killed the child, because it did not end. */
   readonly isForced: boolean;
 }
 
-/** An end that is to be reported: of a turn that the child outlived, or of the last turns, with the child's own end. */
+/**
+ * An end that has to be reported: of a turn that the child outlived, or of the last turns, with the child's own end.
+ */
 export interface DueEnd {
   readonly end: TurnEnd;
   readonly child: ChildEnd | undefined;
 }
 
-/** The turns that end, and what is known of them. */
+/** The turns that end, and the known facts about them. */
 export interface DueTurns {
-  /** All turns of the run whose lines have been read, and how many of them have been reported before. */
+  /** All turns of the run whose lines have been read, and the number of turns that were reported before. */
   readonly run: RunTurns;
-  /** Their totals, without the turns that the end of the run led to. */
+  /** The totals of the turns, without the turns that the end of the run caused. */
   readonly sum: TurnTotals;
-  /** The recent turns of the run; none where the turn that ends has left no line. */
+  /** The recent turns of the run; none if the turn that ends has no line. */
   readonly turns: readonly Turn[];
   /** The last of the recent turns; undefined where `turns` is empty. */
   readonly turn: Turn | undefined;
-  /** Whether the end is of a command, or of a turn that never began, which has left no line. */
+  /** Whether the end has no line: it is the end of a command, or of a turn that never began. */
   readonly isUnwritten: boolean;
   /** The message that the last turn answers. */
   readonly message: Message | undefined;
-  /** The version of Claude Code; undefined where it is not known. */
+  /** The version of Claude Code; undefined if unknown. */
   readonly version: string | undefined;
 }
 
@@ -142,13 +144,13 @@ export function dueTurns(state: OutputState, { end: { ending }, child }: DueEnd)
 /** Endings of turns that a hook of this program has stopped. */
 const HALTS: readonly Ending["kind"][] = ["budget", "max-turns", "output-tries"];
 
-/** Leaves out the turns that the child began after a hook of this program had stopped one at a limit. */
+/** Leaves out the turns that the child began after a hook of this program had stopped a turn at a limit. */
 function untilHalted({ recent, printed }: RunTurns): readonly Turn[] {
   const place = recent.findIndex(({ halted }, at) => at >= printed && halted !== undefined);
   return place < 0 ? recent : recent.slice(0, place + 1);
 }
 
-/** Leaves out the turns that the end of the run led to: it stopped tasks, and the child sent this to the model. */
+/** Leaves out the turns that the end of the run caused: it stopped tasks, and the child reported this to the model. */
 function withoutStopped(turns: readonly Turn[]): readonly Turn[] {
   const end = turns.findLastIndex(({ prompt }) =>
     parseTaskNotification(prompt?.message.content)?.status !== "killed"

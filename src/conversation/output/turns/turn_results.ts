@@ -64,7 +64,7 @@ function emitReported(step: OutputStep, end: TurnEnd): void {
   step.update({
     typedCommand: undefined,
     isBetweenTurns: true,
-    // No line ends a stopped turn, not even if its Stop hook named tasks in the background.
+    // No line ends a stopped turn, not even if its Stop hook named background tasks.
     stopHooks: ending.kind === "aborted" ? [] : stopHooks,
     reports: [...reports, report],
   });
@@ -87,19 +87,19 @@ function emitUnwritten(step: OutputStep, { unwritten = [], at }: TurnEnd): void 
   step.emit(...others);
 }
 
-/** Takes the message of a prompt that was blocked: no line shows that the child has taken it. */
+/** Marks the message of a blocked prompt as taken, because no line shows that the child has taken it. */
 function takeBlocked(step: OutputStep): void {
   const { awaited: [first, ...awaited], taken } = step.state;
   if (first !== undefined && taken.length === 0) step.update({ awaited, taken: [first] });
 }
 
-/** Emits a message that was answered or refused without the child, in the place of its turn. */
+/** Emits a message that was answered or refused without the child, as if it were a turn. */
 function emitSettled(
   step: OutputStep,
   { message, at }: { readonly message: SettledMessage; readonly at: number },
 ): void {
   const { recent, printed } = runTurns(step.state);
-  // A turn comes first that its tasks in the background outlast, and whose last line is still to be read.
+  // First comes a turn whose last line is still unread. Its background tasks outlast it.
   if (recent.length > printed) {
     emitEarlyResults(step);
     emitSettled(step, { message, at });
@@ -108,7 +108,7 @@ function emitSettled(
   const { settled } = message;
   const { options, awaited } = step.state;
   const timestamp = new Date(options.startedAt + at).toISOString();
-  // A message that cannot be afforded was meant for the child when it came.
+  // A message beyond the budget was meant for the child when it arrived.
   const place = awaited.findIndex((one) =>
     (one.way === undefined || settled.kind === "unaffordable") && one.text === message.text
   );
@@ -125,11 +125,11 @@ function emitSettled(
   }
   emitReset(step, { carried: settled.carried, messageId: message.uuid, timestamp });
   emitChanges(step, settled.carried);
-  // The headless helper may have had the model first that the next child has.
+  // The headless helper may already have used the model that the next child will have.
   const model = settled.blank === true ? undefined : describedModel(step.state);
   emitInit(step, { version: settled.version, model });
   emitWords(step, { settled, timestamp });
-  // A command that has an id and was carried out is printed again, as the model is sent it.
+  // A command with an id that was carried out is printed again, in the form that the model receives.
   if (settled.carried === undefined || message.uuid === undefined) return;
   const { sessionId: session_id } = step.state.options;
   step.emit(...others.map((frame): Frame => ({ ...frame, session_id })));
@@ -137,7 +137,7 @@ function emitSettled(
 
 type LocalAnswer = Extract<SettledMessage["settled"], { readonly kind: "local" }>;
 
-/** Records an awaited command in the form in which the model is sent it once it is carried out. */
+/** Records an awaited command in the form that the model receives after the command is carried out. */
 function recordCarriedOut(
   step: OutputStep,
   { message: { settled, text }, place }: {
@@ -157,7 +157,7 @@ function recordCarriedOut(
   step.update({ awaited: awaited.with(place, { ...message, content }) });
 }
 
-/** Emits that a command has begun another session, in which costs and counts begin anew. */
+/** Emits that a command has begun another session. Its costs and counts begin at zero. */
 function emitReset(
   step: OutputStep,
   { carried, messageId, timestamp }: {
@@ -204,7 +204,7 @@ function emitChanges(
   if (commands !== undefined) emitCommands(step, commands);
 }
 
-/** Emits the words that `claude -p` prints in the place of an answer. */
+/** Emits the text that `claude -p` prints instead of an answer. */
 function emitWords(
   step: OutputStep,
   { settled: { text, version, blank, carried }, timestamp }: {
@@ -230,7 +230,7 @@ function emitWords(
   }));
 }
 
-/** Returns the fields of a command's frame. The headless helper does not know what the conversation has used. */
+/** Returns the fields of a command's frame. The headless helper does not know the usage of the conversation. */
 function commandFields(
   state: OutputState,
   { carried: { fields = {} }, timestamp }: {
@@ -267,9 +267,9 @@ export function answerFrames(
 }
 
 /**
- * Records what a Stop hook means for the result of its turn. As in `claude -p` the result is printed when the turn is over
- * though the run goes on, but held back as long as a subagent runs, unless further messages may come. The result of the
- * last turn is printed at the end of the run.
+ * Records what a Stop hook means for the result of its turn. As in `claude -p`, the result is printed at the end of the
+ * turn although the run continues. It is deferred while a subagent runs, unless further messages may come. The result
+ * of the last turn is printed at the end of the run.
  */
 export function recordStop(
   step: OutputStep,
@@ -280,7 +280,10 @@ export function recordStop(
   step.update({ stopHooks: [...step.state.stopHooks, { at: ranAt, result }] });
 }
 
-/** Returns the last Stop hook of the turn that a line ends, and those of later turns, which may be received before the line. */
+/**
+ * Returns the last Stop hook of the turn that a line ends, and the Stop hooks of later turns, which may be received
+ * before the line.
+ */
 function stopBefore(
   { stopHooks }: OutputState,
   { timestamp = "" }: SystemEntry,
@@ -291,9 +294,9 @@ function stopBefore(
 }
 
 /**
- * Emits the results of the turns that have ended, if the run goes on and none has to wait. In a run of one prompt a result
- * waits for the status line, which reports the cost some 0.3 s later. Results have no cost where the child reports it at
- * its end only.
+ * Emits the results of the turns that have ended, if the run continues and no result has to wait. In a run of one
+ * prompt, a result waits for the status line, which reports the cost some 0.3 s later. Results have no cost if the
+ * child reports it only at its end.
  */
 export function endTurn(step: OutputStep, entry: SystemEntry): void {
   const { stop, later } = stopBefore(step.state, entry);
@@ -301,7 +304,7 @@ export function endTurn(step: OutputStep, entry: SystemEntry): void {
   const isPrintable = stop?.result === "printable" ||
     (stop?.result === "deferred" && mayReceiveMore(step.state));
   if (!isPrintable) return;
-  // The Stop before a hook that has halted the turn was blocked, and is not its end.
+  // The Stop hook before the hook that halted the turn was blocked, so it is not the turn's end.
   const run = runTurns(step.state);
   if (run.recent.at(-1)?.halted === "other") return;
   const { at } = stop;
@@ -309,7 +312,7 @@ export function endTurn(step: OutputStep, entry: SystemEntry): void {
   else step.update({ awaitingCost: { at, turns: sumOf(run).count } });
 }
 
-/** Whether the caller may send more, or has sent what the child has not taken yet. */
+/** Whether the caller may send more messages, or has sent messages that the child has not taken yet. */
 function mayReceiveMore({ options, inputClosed, awaited }: OutputState): boolean {
   return options.conversation === true && !(inputClosed && awaited.length === 0);
 }
@@ -327,8 +330,8 @@ export function isCostSettled(
 }
 
 /**
- * Calls a function that emits frames. If a result waits for the cost of its turn, and there are any frames, the result is
- * emitted before them and waits no longer.
+ * Calls a function that emits frames. If it emits any while a result waits for the cost of its turn, the result is
+ * emitted first, without waiting longer.
  */
 export function emitAfterPendingResult<Result>(step: OutputStep, emit: () => Result): Result {
   const { state } = step;
@@ -347,7 +350,7 @@ export function emitAfterPendingResult<Result>(step: OutputStep, emit: () => Res
   return emit();
 }
 
-/** Emits the results of the turns that have ended, while the run goes on. */
+/** Emits the results of the turns that have ended, while the run continues. */
 export function emitEarlyResults(step: OutputStep): void {
   const { awaitingCost, version } = step.state;
   step.update({ awaitingCost: undefined });
@@ -380,10 +383,10 @@ function earlyResults(
 ): readonly ResultFrame[] {
   const { state } = step;
   const { options, taken, joined, fastMode, facts } = state;
-  // The cost of a later turn is not that of these.
+  // The cost of a later turn does not belong to these turns.
   const spent = state.pendingEnds[0]?.cost ?? state.cost;
   const cost = costSoFar({ ...state, cost: spent }, withTurns(past, turns));
-  // The status line has not run since: the next result has the rest, and how it is shared among models.
+  // The status line has not run since the turn's end. The next result includes the rest, and the shares of the models.
   const isLate = awaitingCost !== undefined && !isCostSettled(state, awaitingCost.at);
   return turns.slice(printed).map((turn, index) => {
     const soFar = withTurns(past, turns.slice(0, printed + index + 1));
