@@ -111,7 +111,8 @@ Deno.test("a version is new that was not seen last", async () => {
 Deno.test("a version is measured, and fails if it lacks capabilities", async () => {
   const measure = (code: number, patch: string) =>
     step("learn", {
-      deno: `[ "$*" = "task learn" ] || exit 98
+      deno: `[ "$*" != "task docs" ] || exit 0
+[ "$*" = "task learn" ] || exit 98
 echo "0/5 frames"; echo "2.1.400: learnt in 90 s"; echo "  + hookEvents: New"; exit ${code}`,
       git: `[ "$1" != diff ] || printf '${patch}'`,
     });
