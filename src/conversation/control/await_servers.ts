@@ -4,22 +4,24 @@ import { deadline } from "./effect.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { SessionState } from "./session_state.ts";
 
-/** How long `claude -p` waits for servers: about 2 s. */
+/** How long `claude -p` waits for MCP servers: about 2 s. */
 const CONNECT_MS = 2000;
 /**
- * How much longer the first request waits for two kinds of servers: those that are bridged to this program, whose tools
- * `claude -p` has at once and which only take time here on a busy machine; and those that `claude -p` waits for as long as
- * they take to connect.
+ * The additional wait of the first request for two kinds of servers, in milliseconds: servers that are bridged to this
+ * program, which only need time on a busy machine (`claude -p` has their tools immediately); and servers for which
+ * `claude -p` waits without a limit.
  */
 const LONGER_MS = 28_000;
 /**
- * Time until a connected server's tools are part of the next request, in milliseconds: the child records them with a timer
- * of 16 ms, which a busy machine delays.
+ * Time until a connected server's tools are part of the next request, in milliseconds. The child records the tools with
+ * a timer of 16 ms, which a busy machine delays.
  */
 const SETTLE_MS = 200;
-/** The same where the child can be asked whether its timers have run. */
+/** The settle time in milliseconds if pings can show whether the child's timers have run. */
 const ASKED_SETTLE_MS = 40;
-/** How often the child is pinged: its first answer shows that it has read the ping, the next one that timers have run. */
+/**
+ * The number of pings. The first answer shows that the child has read the ping, the second that its timers have run.
+ */
 const PINGS = 2;
 /** How long the answer to a ping may take, in milliseconds. */
 const PONG_MS = 5000;
@@ -27,17 +29,17 @@ const PONG_MS = 5000;
 const PING_ID = "claude-print-ping";
 
 /**
- * Delays the first request until the MCP servers are connected, as `claude -p` does: the interactive Claude Code sends it
- * without them.
+ * Delays the first request until the MCP servers are connected, as in `claude -p`. The interactive Claude Code sends
+ * the request without them.
  *
- * @param hookId the SessionStart hook that delays the request until it is answered
+ * @param hookId the SessionStart hook; the child sends no request until the hook is answered
  */
 export function awaitServers(step: ControlStep, hookId: string): void {
   step.update({ waitingStartHook: { id: hookId, overdue: false }, hasSessionStarted: true });
   step.emit(deadline("servers", CONNECT_MS));
 }
 
-/** Records how many servers the child has connected to. */
+/** Records the number of servers to which the child has connected. */
 export function onServers(
   step: ControlStep,
   { begun, done, settled = {} }: {
@@ -57,12 +59,14 @@ export function onServers(
   }
 }
 
-/** Lets the child make its first request, unless it waits longer for some servers or has to be pinged first. */
+/**
+ * Lets the child make its first request, unless the request waits longer for some servers or a ping has to come first.
+ */
 export function releaseFirstRequest(step: ControlStep): void {
   const { waitingStartHook, hasSessionStarted } = step.state;
   if (waitingStartHook === undefined) {
     if (hasSessionStarted) return;
-    // The hook that would wait for the servers never came: messages do not wait for it any longer.
+    // The hook that should wait for the servers never came, so messages no longer wait for the hook.
     step.update({ hasSessionStarted: true });
     deliverNext(step);
     return;
@@ -93,12 +97,12 @@ export function onPong(step: ControlStep): void {
   releaseFirstRequest(step);
 }
 
-/** Whether a message answers our ping, and not a request of a server of the caller's. */
+/** Whether a message answers our ping, and not a request of a caller's server. */
 export function isPong({ id, method }: JsonObject): boolean {
   return id === PING_ID && method === undefined;
 }
 
-/** Pings the child in the name of a server, as MCP allows: a child that answers has run its timers. */
+/** Pings the child in the name of a server, as MCP allows. A child that answers has run its timers. */
 function ping(step: ControlStep): void {
   const { waitingStartHook } = step.state;
   const server = serverToPing(step.state);
@@ -112,7 +116,10 @@ function ping(step: ControlStep): void {
   );
 }
 
-/** A connected server that is bridged to this program, other than the prompt tool's: that one is a program of its own. */
+/**
+ * A connected server that is bridged to this program. The prompt tool's server is excluded, because it is a separate
+ * program.
+ */
 function serverToPing(
   { options: { bridged = [], caller }, facts: { servers } }: SessionState,
 ): string | undefined {
@@ -122,8 +129,8 @@ function serverToPing(
 }
 
 /**
- * Whether a server has yet to connect that is bridged to this program, or that the first request waits for as long as it
- * takes: one of the latter may never begin to, where a policy forbids it.
+ * Whether some server is still unconnected that is bridged to this program, or for which the first request waits
+ * without a limit. A server of the second kind may never begin to connect, if a policy forbids it.
  */
 function isAwaiting(
   { options: { bridged = [], awaited = [] }, facts: { servers }, waitingStartHook }: SessionState,

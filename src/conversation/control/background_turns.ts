@@ -6,7 +6,7 @@ import type { HookPayload } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
 import { costDeadline } from "./wait_times.ts";
 
-/** Adds to a Stop the subagents that are at work again and that it does not name: they woke as its hook began to run. */
+/** Adds woken subagents to a Stop hook's payload that does not name them: they woke when the hook began to run. */
 export function withWoken(
   { childQueue: { wokenAgents } }: SessionState,
   stop: HookPayload,
@@ -19,7 +19,7 @@ export function withWoken(
   };
 }
 
-/** Receives a Stop with tasks in the background: another turn follows, and another Stop. */
+/** Receives a Stop hook that names background tasks. Another turn and another Stop hook follow. */
 export function onBackgroundStop(step: ControlStep, stop: HookPayload): void {
   const { awaitsPromptLine, hasEndLine } = step.state;
   const late = step.state.awaitsEarlierLines || (awaitsPromptLine && isFirstStop(stop));
@@ -30,18 +30,18 @@ export function onBackgroundStop(step: ControlStep, stop: HookPayload): void {
     awaitsPromptLine: true,
     awaitsEarlierLines: late,
   });
-  // A task in the background starts a turn of its own.
+  // A background task starts a turn of its own.
   beginTurn(step);
   // On a busy machine the transcript may hold the end of the turn before the Stop hook runs.
   if (hasEndLine && !awaitsPromptLine && !late) restWithTasks(step);
 }
 
-/** Whether no Stop hook has made the turn go on before. */
+/** Whether no Stop hook has continued the turn before. */
 export function isFirstStop(stop: HookPayload): boolean {
   return stop["stop_hook_active"] !== true;
 }
 
-/** Waits for a subagent that is at work again because its shell has ended, as if the last Stop had named it. */
+/** Waits for a subagent that its shell's end has woken, as if the last Stop hook had named the subagent. */
 export function onSubagentWoken(step: ControlStep): void {
   const { phase, stop, backgroundStop, stopHook, hasBackgroundTasks, isOnlyBackground, turns } =
     step.state;
@@ -52,7 +52,7 @@ export function onSubagentWoken(step: ControlStep): void {
   }
   if (phase === "settling" && stop !== undefined) {
     onBackgroundStop(step, withWoken(step.state, stop));
-    // Its hook is still answered once the cost is known.
+    // The Stop hook is still answered once the cost is known.
     if (stopHook !== undefined) step.emit(costDeadline());
     return;
   }

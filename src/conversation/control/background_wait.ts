@@ -3,31 +3,30 @@ import { isJsonObject } from "../../json_object.ts";
 import type { ControlStep } from "./control_step.ts";
 import { deadline } from "./effect.ts";
 
-/** How long `claude -p` waits for subagents in the background after the last turn, unless told otherwise. */
+/** How long `claude -p` waits for background subagents after the last turn by default, in milliseconds. */
 const DEFAULT_BACKGROUND_CEILING_MS = 600_000;
 
-/** How long a shell may run in the background of `claude -p`, unless its call says otherwise. */
+/** How long a background shell of `claude -p` may run by default, in milliseconds. Its call can set another limit. */
 const SHELL_LIMIT_MS = 600_000;
 
-/** Time for a shell's end to be noticed. */
+/** The time until the child notices a shell's end, in milliseconds. */
 const LIMIT_GRACE_MS = 5000;
 
-/** What a wait for background tasks depends on. */
+/** The facts on which a wait for background tasks depends. */
 interface BackgroundWait {
   /** The tasks that the last Stop hook named. */
   readonly tasks: readonly HookPayload[];
-  /** The longest wait for subagents, in milliseconds; 0 for no limit. */
+  /** The maximum wait for subagents, in milliseconds; 0 for no limit. */
   readonly ceilingMs: number;
-  /** The longest limit that a call gave its shell in the background, in milliseconds. */
+  /** The longest limit that a call gave its background shell, in milliseconds. */
   readonly shellLimitMs: number | undefined;
 }
 
 /**
- * How much longer `claude -p` waits for what goes on in the background once a turn has ended, in milliseconds; undefined
- * for as long as it takes.
+ * How much longer `claude -p` waits for background tasks after a turn, in milliseconds; undefined for no limit.
  *
- * The ceiling counts from the end of the last turn. A shell is waited for as long as it may run by its own limit, 10
- * minutes by default, even if the ceiling is lower.
+ * The ceiling counts from the end of the last turn. `claude -p` waits for a shell until the shell's own limit, by
+ * default 10 minutes, even if the ceiling is lower.
  */
 export function backgroundWaitMs(
   { tasks, ceilingMs, shellLimitMs = SHELL_LIMIT_MS }: BackgroundWait,
@@ -37,8 +36,8 @@ export function backgroundWaitMs(
 }
 
 /**
- * Bounds the wait for tasks in the background after a turn, once there are no further messages: before that `claude -p`
- * lets them run.
+ * Limits the wait for background tasks after a turn, once there are no further messages. Before that, `claude -p` lets
+ * them run.
  */
 export function awaitBackground(step: ControlStep): void {
   const { isOpen, backgroundStop, isOnlyBackground, options, shellLimitMs } = step.state;
@@ -49,12 +48,12 @@ export function awaitBackground(step: ControlStep): void {
   step.emit(deadline("background", waitMs));
 }
 
-/** Whether nothing but shells runs in the background. */
+/** Whether only shells run in the background. */
 export function isShellsOnly(tasks: readonly HookPayload[]): boolean {
   return tasks.every(isShell);
 }
 
-/** The tasks that a Stop hook names as running in the background. */
+/** The background tasks that a Stop hook names. */
 export function backgroundTasksOf(stop: HookPayload): readonly HookPayload[] {
   const tasks = stop["background_tasks"];
   return Array.isArray(tasks) ? tasks.filter(isJsonObject) : [];

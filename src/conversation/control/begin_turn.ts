@@ -11,20 +11,23 @@ import { ENTER } from "../terminal/paste.ts";
 import type { SessionState } from "./session_state.ts";
 import { lookDeadline } from "./wait_times.ts";
 
-/** Time after which Enter is pressed again if UserPromptSubmit has not come; one Enter too many is harmless. */
+/**
+ * Time after which Enter is pressed again if UserPromptSubmit has not come, in milliseconds. A surplus Enter is
+ * harmless.
+ */
 const ENTER_AGAIN_MS = 600;
 
-/** How long a paste may stay unseen before the screen is looked at. */
+/** How long a pasted text may be missing from the terminal's output before the screen is rendered, in milliseconds. */
 const ECHO_MS = 3000;
 
-/** Records that the child can take a prompt, and bounds the time until it does. */
+/** Records that the child can take a prompt, and limits the time until it does. */
 export function markReady(step: ControlStep): void {
   step.update({ isReady: true });
   step.emit(deadline("start"));
   extendDelivery(step);
 }
 
-/** Gives the rest of the start its whole time again, because a dialog is about to close. */
+/** Restarts the time limit of the start, because a dialog is about to close. */
 export function extendStart(step: ControlStep): void {
   const { isReady, options } = step.state;
   if (isBeforeTurn(step.state) && !isReady) step.emit(deadline("start", options.startTimeoutMs));
@@ -42,7 +45,7 @@ function isBeforeTurn({ phase }: SessionState): boolean {
   return phase === "starting" || phase === "pasted" || phase === "entered";
 }
 
-/** Whether a prompt can have reached the child: a Stop before that is not this turn's. */
+/** Whether a prompt may have reached the child. An earlier Stop hook does not belong to this turn. */
 export function isSubmitted(state: SessionState): boolean {
   const { phase, sent } = state;
   return phase === "entered" || phase === "working" || phase === "settling" ||
@@ -50,17 +53,17 @@ export function isSubmitted(state: SessionState): boolean {
     sent.some(({ way }) => way === "stdin");
 }
 
-/** Whether a turn that begins now is that of a wake-up: the caller has sent no message for it. */
+/** Whether a turn that begins now is the turn of a wake-up: the caller has sent no message for it. */
 function wakesItself({ phase, wakeup, isWakeup, isTaskNotice }: SessionState): boolean {
   return phase === "resting" && !isTaskNotice && (wakeup !== undefined || isWakeup);
 }
 
-/** Has the screen looked at if the terminal's output does not show a paste in time. */
+/** Requests a look at the screen if the terminal's output does not show a paste in time. */
 export function awaitEcho(step: ControlStep): void {
   step.emit(deadline("echo", ECHO_MS));
 }
 
-/** Sends off the text that stands in the input box. */
+/** Submits the text in the input box. */
 export function pressEnter(step: ControlStep): void {
   step.emit({ type: "write", bytes: ENTER }, deadline("echo"), deadline("enter", ENTER_AGAIN_MS));
   extendDelivery(step);
@@ -69,7 +72,7 @@ export function pressEnter(step: ControlStep): void {
   abortIfStopped(step);
 }
 
-/** Looks at the screen before Enter is pressed once more: Enter must not answer a question there. */
+/** Requests a look at the screen before Enter is pressed again, because Enter must not answer a question there. */
 export function lookBeforeEnter(step: ControlStep): void {
   if (step.state.phase !== "entered") return;
   step.update({ entersAgain: true });
@@ -77,8 +80,8 @@ export function lookBeforeEnter(step: ControlStep): void {
 }
 
 /**
- * Presses Enter once more after a look for `lookBeforeEnter`, if the screen asks nothing: the first Enter may have come
- * before the input box took keys.
+ * After the look of `lookBeforeEnter`, presses Enter again if the screen asks nothing. The first Enter may have come
+ * before the input box accepted keys.
  */
 export function enterAfterLook(step: ControlStep, { asks }: { readonly asks: boolean }): void {
   const { state } = step;
@@ -90,7 +93,7 @@ export function enterAfterLook(step: ControlStep, { asks }: { readonly asks: boo
   step.emit(deadline("enter", ENTER_AGAIN_MS));
 }
 
-/** Records that the turn is under way; from `settling` too, when another Stop hook makes the assistant go on. */
+/** Records that the turn is running. In phase `settling`, another Stop hook has continued the turn. */
 export function beginTurn(step: ControlStep): void {
   const { phase, ending, isTaskNotice, wakeup } = step.state;
   if (phase === "working" || ending !== undefined) return;
@@ -124,7 +127,7 @@ function emitTurnDeadlines(step: ControlStep, { isOwn }: { readonly isOwn: boole
   step.emit(
     deadline("start"),
     deadline("delivery"),
-    // The line that tells of the turn may be read after a dialog of the turn has opened.
+    // The line that shows the turn may be read after a dialog of the turn has opened.
     status?.status === "waiting" ? lookDeadline() : deadline("look"),
     deadline("echo"),
     deadline("enter"),
@@ -134,6 +137,6 @@ function emitTurnDeadlines(step: ControlStep, { isOwn }: { readonly isOwn: boole
   step.emit(deadline("drain"), deadline("cost"));
   if (!isOwn) return;
   step.emit(deadline("background"));
-  // The time of other turns begins when their message is handed over.
+  // The time limit of other turns starts when their message is delivered.
   if (options.conversation && !isBounded) step.emit(deadline("timeout", options.timeoutMs));
 }

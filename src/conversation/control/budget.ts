@@ -5,12 +5,15 @@ import { OVERSPENT } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
 import { isLast, isOverspent } from "./session_state.ts";
 
-/** How long a tool waits for the child to report the cost of the answer that called it: the report takes 0.3 s. */
+/**
+ * How long a tool waits for the cost of the answer that called it, in milliseconds. The child reports the cost after
+ * 0.3 s.
+ */
 const PRICE_MS = 5000;
 
 /**
- * Delays a tool until the cost of the answer that calls it is known: `claude -p` runs no tool once its budget is used up.
- * All tools of one answer wait once.
+ * Delays a tool until the cost of the answer that calls it is known, because `claude -p` runs no tool once its budget
+ * is used up. All tools of one answer share one wait.
  */
 export function onToolUse(
   step: ControlStep,
@@ -32,13 +35,13 @@ export function onToolUse(
   step.emit(deadline("budget", PRICE_MS));
 }
 
-/** Forgets that the answer of an agent is paid: its tools have returned, and the next answer has a price of its own. */
+/** Forgets that the answer of an agent is paid: its tools have returned, and the next answer has its own cost. */
 export function onToolsReturned(step: ControlStep, payload: HookPayload): void {
   step.update({ paidAgents: step.state.paidAgents.difference(new Set([agentOf(payload)])) });
 }
 
 /**
- * Records what the conversation has cost so far. While a tool waits, only a higher cost than before is the price of its answer: the
+ * Records the cost of the conversation so far. While a tool waits, only an increase shows the cost of its answer: the
  * status line may still report an earlier change.
  */
 export function onSpent(
@@ -50,7 +53,7 @@ export function onSpent(
   if (totalUsd > spentUsd || apiDurationMs > durationBefore) releaseTools(step);
 }
 
-/** Lets the tools run that wait for a price, or refuses them: the price is known, or was not reported in time. */
+/** Runs or refuses the tools that wait for a cost: the cost is known, or was not reported in time. */
 export function releaseTools(step: ControlStep): void {
   const { unpaidHooks } = step.state;
   if (unpaidHooks.length === 0) return;

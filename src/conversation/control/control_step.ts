@@ -5,7 +5,7 @@ import type { Step } from "../step.ts";
 /** A step of the control: the session's state, and effects for the child and the caller. */
 export type ControlStep = Step<SessionState, Effect>;
 
-/** Changes the phase, with the fields that belong to it. A phase before the end of the session clears its ending. */
+/** Changes the phase, and the fields of the phase. A phase before the end of the session clears the ending. */
 export function changePhase(step: ControlStep, phase: Phase): void {
   step.update({ ending: undefined, ...phase });
 }

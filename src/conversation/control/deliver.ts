@@ -28,21 +28,27 @@ import { imageSuffix } from "../../claude/wire/caller_line.ts";
 import { isLast, isOverspent, type SessionState } from "./session_state.ts";
 import { followUpDeadline } from "./wait_times.ts";
 
-/** How long a child with an input box may take to open its rendezvous socket: 2.1.330 opens the socket first. */
+/**
+ * How long a child with an input box may take to open its rendezvous socket, in milliseconds. 2.1.330 opens the socket
+ * first.
+ */
 const RENDEZVOUS_MS = 10_000;
 
-/** How long a change that takes another child waits for further changes: callers choose mode and model in a row. */
+/**
+ * How long a change that needs another child waits for further changes, in milliseconds. Callers choose mode and model
+ * in quick succession.
+ */
 const RENEWAL_MS = 200;
 
-/** How long the SessionStart hook may take to run in a child that can take a message. */
+/** How long the SessionStart hook may take to run in a child that can take a message, in milliseconds. */
 const HOLD_MS = 5000;
 
 /**
- * Hands the next message to the child, if it is its time, and ends a conversation in which there is nothing left to do.
+ * Delivers the next message to the child if it is due, and ends a conversation that has nothing left to do.
  *
- * While a turn is under way the child keeps a queue of its own, as `claude -p` does: a message that comes in time becomes a
- * part of the turn, the others are the next turn, all together. A message that does not go to the socket waits until the
- * child rests, and so does one that shall come after everything else.
+ * During a turn the child keeps a queue of its own, as `claude -p` does. A message that comes in time becomes a part of
+ * the turn; all other messages together become the next turn. A message that does not go to the socket waits until the
+ * child rests. So does a message with the priority `later`.
  */
 export function deliverNext(step: ControlStep): void {
   if (step.state.ending !== undefined || isPreparing(step.state)) return;
@@ -83,7 +89,7 @@ export function deliverNext(step: ControlStep): void {
   }
 }
 
-/** Ends a conversation whose child rests and in which nothing is left to do, or replaces a child that has to change. */
+/** Ends a conversation whose child rests and that has nothing left to do, or replaces a child that has to change. */
 function closeAtRest(step: ControlStep): void {
   const { phase, wakeup } = step.state;
   if (isRenewedEarly(step.state)) {
@@ -94,7 +100,7 @@ function closeAtRest(step: ControlStep): void {
   }
 }
 
-/** Answers a message that takes no child, or has a headless Claude Code carry it out. */
+/** Answers a message that needs no child, or has a headless Claude Code carry it out. */
 function settleNext(
   step: ControlStep,
   { message, changes }: {
@@ -131,9 +137,9 @@ function settleNext(
 }
 
 /**
- * Replaces a child that rests, unless it is about to go on with a prompt in its queue: that turn comes first.
+ * Replaces a child that rests, unless it is about to continue with a prompt in its queue. That turn comes first.
  *
- * @param options.queue the messages for the next child, where these are not the ones that wait
+ * @param options.queue the messages for the next child, if they differ from the waiting messages
  */
 function renew(
   step: ControlStep,
@@ -152,8 +158,8 @@ function renew(
 }
 
 /**
- * Whether the child is replaced before the first message, which then need not wait for the start of another one. Later the
- * child may have more to do, and changes wait for the message.
+ * Whether the child is replaced before the first message, so that this message need not wait for the start of another
+ * child. Later the child may have more to do, and changes wait for the next message.
  */
 function isRenewedEarly(state: SessionState): boolean {
   const { phase, isOpen, changes, queue, consultedRequests } = state;
@@ -168,9 +174,9 @@ export function renewEarly(step: ControlStep): void {
 }
 
 /**
- * Delivers all messages that shall come after everything else, once only the answer to the Stop hook is left of a turn: as
- * with `claude -p`, several such messages make one turn, and the child takes together what is in its queue. A single one
- * goes to a child that rests.
+ * Delivers all messages with the priority `later`, once only the answer to the Stop hook is missing from a turn. As
+ * with `claude -p`, several such messages make one turn, because the child takes all messages in its queue together. A
+ * single message goes to a child that rests.
  */
 export function deliverTogether(step: ControlStep): void {
   const { phase, ending, sent, changes, options, queue } = step.state;
@@ -184,7 +190,7 @@ export function deliverTogether(step: ControlStep): void {
   step.emit(...together.map(delivery));
 }
 
-/** What another child has to be started with for a message, if the present one cannot take it. */
+/** The changes with which another child has to start for a message, if the present child cannot take the message. */
 function changesFor(state: SessionState, message: Message): ChildChanges | undefined {
   const changes = isReadBy(state, message)
     ? mergeChanges(state.changes, { readsNoMentions: true })
@@ -195,7 +201,7 @@ function changesFor(state: SessionState, message: Message): ChildChanges | undef
   return message.way === "stdin" && !isThere ? { ...changes, onStdin: message.text } : changes;
 }
 
-/** Whether the present child would read files that a message mentions, and must not. */
+/** Whether the present child would read files that a message mentions, although it must not. */
 function isReadBy({ options }: SessionState, message: Message): boolean {
   return message.unread === true && message.way !== undefined && !options.readsNoMentions;
 }
@@ -206,8 +212,8 @@ function mayWait(message: Message): message is Prompt {
 }
 
 /**
- * Whether a request of the caller's has to be carried out before any further turn: its initialization, a rewind of files,
- * a choice of the model or of MCP servers, or the stop of a task.
+ * Whether a request of the caller has to be carried out before the next turn: its initialization, a rewind of files, a
+ * choice of the model or of MCP servers, or the stop of a task.
  */
 function isPreparing({ consultedRequests, taskStops }: SessionState): boolean {
   return taskStops.length > 0 ||
@@ -219,33 +225,33 @@ function isPreparing({ consultedRequests, taskStops }: SessionState): boolean {
 const PREPARING = ["initialize", "rewind_files", SET_MODEL, SLASH_COMMAND];
 
 /**
- * Whether the SessionStart hook has run, which tells what is printed at the beginning of a turn that the child knows nothing
- * of. The hook may come after the child's idle status.
+ * Whether the SessionStart hook has run. The frames at the beginning of a turn without the child depend on it. The hook
+ * may come after the child's idle status.
  */
 function hasIntroduced({ hasSessionStarted, turns, options }: SessionState): boolean {
   return hasSessionStarted || turns > 0 || options.hookless === true;
 }
 
-/** The answer of the headless Claude Code that has carried out a message, if one has. */
+/** The answer of the headless Claude Code that has carried out a message, if any. */
 function carriedOutBy({ settled }: SettledMessage): CarriedOut {
   return settled.kind === "local" ? settled.carried ?? {} : {};
 }
 
-/** A message for which no request is made any more. */
+/** A message that is refused because the budget is used up. */
 function unaffordable(prompt: Prompt): Message {
   const { way: _, command: __, altered: ___, hasContext: ____, ...message } = prompt;
   return { ...message, settled: { kind: "unaffordable" } };
 }
 
-/** Whether the child waits for a message: nothing is under way but tasks in the background. */
+/** Whether the child waits for a message: nothing is running except background tasks. */
 export function isAtRest({ phase, isOnlyBackground, status }: SessionState): boolean {
   return phase === "resting" ||
     (phase === "working" && isOnlyBackground && status?.status !== "waiting");
 }
 
 /**
- * Lets a child whose turn is over, and which has tasks in the background, take the next message; without one, bounds
- * the wait for the tasks.
+ * If a child's turn has ended and background tasks remain, lets the child take the next message. Without a message,
+ * limits the wait for the tasks.
  */
 export function restWithTasks(step: ControlStep): void {
   cancelAbort(step);
@@ -263,8 +269,8 @@ function pasteNext(step: ControlStep, prompt: Prompt): void {
 }
 
 /**
- * Pastes the first of the parts that are left, an image as the path of a file, which Claude Code reads. Presses Enter if no
- * part is left.
+ * Pastes the first of the remaining parts. An image is pasted as the path of a file, which Claude Code reads. Presses
+ * Enter if no part remains.
  */
 function pasteFirst(step: ControlStep, parts: readonly PromptPart[]): void {
   const [part] = parts;
@@ -289,9 +295,9 @@ function pasteFirst(step: ControlStep, parts: readonly PromptPart[]): void {
 }
 
 /**
- * Looks for the pasted part in visible text. Once it is there, pastes the next part or presses Enter.
+ * Looks for the pasted part in visible text. Once the text shows it, pastes the next part or presses Enter.
  *
- * @returns how much of the part has been seen so far; undefined once all of it has
+ * @returns the state of the search; undefined once the whole part has been seen
  */
 export function seePasted(
   step: ControlStep,
@@ -315,14 +321,14 @@ export function seePasted(
   return undefined;
 }
 
-/** Sends the next message to the rendezvous socket of a child that rests, once it has one. */
+/** Sends the next message to the rendezvous socket of a child that rests, once the child has a socket. */
 function sendNext(step: ControlStep, next: Prompt): void {
   const { queue, sent, isReachable, waitingStartHook, options, hasSessionStarted } = step.state;
   if (!isReachable) {
     step.emit(deadline("rendezvous", RENDEZVOUS_MS));
     return;
   }
-  // The child would take the prompt at once, though a hook delays its first request.
+  // The child would take the prompt immediately, although a hook delays its first request.
   if (waitingStartHook !== undefined) return;
   if (options.mcpServers !== undefined && !hasSessionStarted) {
     step.emit(deadline("servers", HOLD_MS));
@@ -336,7 +342,7 @@ function sendNext(step: ControlStep, next: Prompt): void {
   abortIfStopped(step);
 }
 
-/** Sends the next message to a child with a turn under way, if the message may become a part of that turn. */
+/** Sends the next message to a child during a turn, if the message may join that turn. */
 function joinTurn(step: ControlStep, next: Prompt): void {
   const { phase, isOnlyBackground, stopsAfter, queue, sent } = step.state;
   const joins = phase === "working" && !isOnlyBackground && next.command === undefined &&
@@ -344,7 +350,7 @@ function joinTurn(step: ControlStep, next: Prompt): void {
   if (!joins) return;
   step.update({ queue: queue.slice(1), sent: [...sent, next] });
   step.emit(delivery(next));
-  // Messages that came before the turn began are the child's together, as `claude -p` has them in one turn.
+  // Messages that came before the turn began go to the child together, as `claude -p` has them in one turn.
   deliverNext(step);
 }
 
@@ -352,13 +358,13 @@ function delivery({ text }: Prompt): Effect {
   return { type: "deliver", prompt: text };
 }
 
-/** Bounds the time until the child takes a prompt, and the turn that begins with it. */
+/** Limits the time until the child takes a prompt, and the time of the turn that begins with it. */
 function boundDelivery(step: ControlStep): void {
   step.emit(deadline("delivery", step.state.options.deliveryTimeoutMs));
   boundTurn(step);
 }
 
-/** Sets the wall clock of a turn, where it has one of its own. */
+/** Starts the time limit of a turn, if each turn has its own limit. */
 function boundTurn(step: ControlStep): void {
   const { options, isBounded } = step.state;
   if (options.conversation && isBounded !== true) {

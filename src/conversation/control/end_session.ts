@@ -6,38 +6,40 @@ import { isOutputWritten } from "../protocol/structured_output.ts";
 import { isLast, type SessionState } from "./session_state.ts";
 
 /**
- * How long the child may take after Escape to stop its work and write down what there is of it: measured 0.2 s (2.1.330),
- * and 0.7 s on a busy machine.
+ * How long the child may take after Escape to stop its work and write the text so far, in milliseconds: measured 0.2 s
+ * (2.1.330), and 0.7 s on a busy machine.
  */
 export const INTERRUPT_MS = 1000;
 /** The key with which a person stops a turn. */
 export const ESCAPE = "\x1b";
 /**
- * A character that is typed before Escape. Claude Code puts a prompt that is stopped before its first words back into an
- * empty input box, and does not write down that it was stopped: the model never learns of it.
+ * A character that is typed before Escape. If a prompt is stopped before the model's first words, Claude Code puts it
+ * back into an empty input box and does not record the stop, so the model never learns of it.
  */
 export const KEPT_OUT = ".";
 /**
- * How long the child may take to go after SIGTERM when this program was told to stop. 2.1.330 takes up to 1.6 s with tasks
- * in the background; all that a SIGKILL loses then is the cost.
+ * How long the child may take to exit after SIGTERM if this program was asked to stop, in milliseconds. 2.1.330 takes
+ * up to 1.6 s with background tasks. A SIGKILL at that time loses only the cost.
  */
 const HURRIED_EXIT_MS = 1500;
 /**
- * When a child that is still there gets SIGTERM again: on a busy machine 2.1.197 ignored the first one, once in some
- * 1,000 runs. A child that is ending ignores another one.
+ * When a child that still runs gets SIGTERM again, in milliseconds. On a busy machine, 2.1.197 ignored the first
+ * SIGTERM once in some 1,000 runs. A child that is already ending ignores the second one.
  */
 const REMINDER_MS = 1000;
 /**
- * How much longer the child may take if it has not written down the turn that it has answered. On a starved machine it has
- * taken more than 6 s, and what a SIGKILL loses is missing in every later run of the session.
+ * The additional time to exit for a child that has not written its answered turn, in milliseconds. On a starved
+ * machine, a child has taken more than 6 s. A SIGKILL would lose the turn for every later run of the session.
  */
 const UNWRITTEN_MS = 30_000;
-/** How long the child may take to go after SIGKILL. */
+/** How long the child may take to exit after SIGKILL, in milliseconds. */
 const KILLED_MS = 2000;
-/** After so many signals the child is given up: it hangs in the kernel. */
+/** The number of signals after which the child is abandoned, because it hangs in the kernel. */
 const MAX_KILLS = 4;
 
-/** Ends a turn under way as a person would: the transcript gets its text so far, and that it was stopped. */
+/**
+ * Ends the current turn as a person would: the transcript gets the text so far, and a line that the turn was stopped.
+ */
 export function interruptChild(step: ControlStep, ending: Ending): void {
   const { phase, status } = step.state;
   if (phase !== "working" || status?.status === "idle") {
@@ -55,26 +57,26 @@ export function interruptChild(step: ControlStep, ending: Ending): void {
 }
 
 /**
- * Whether the transcript says that a turn was stopped which had answered nothing yet: `claude -p` writes that down after
- * SIGINT (2.1.330), and keeps only the prompt after any other signal.
+ * Whether the transcript records the stop of a turn that had no answer yet. `claude -p` records it after SIGINT
+ * (2.1.330), and keeps only the prompt after any other signal.
  */
 export function isWrittenAfterStop(ending: Ending | undefined): boolean {
   return ending?.kind !== "interrupted" || ending.signal === "SIGINT";
 }
 
-/** Fixes the ending and tells the child to go. */
+/** Sets the ending and asks the child to exit. */
 export function endSession(step: ControlStep, ending: Ending): void {
   step.emit({ type: "trace", text: `ending: ${ending.kind}` }, ...clearedDeadlines());
   changePhase(step, { phase: "ending", ending });
   killChild(step, "SIGTERM");
 }
 
-/** Endings after which the child's tools go on, as `claude -p` leaves them running. */
+/** Endings after which the child's tools continue, because `claude -p` leaves them running. */
 const LEAVING_TOOLS: readonly (Ending["kind"] | undefined)[] = [
   ...["answered", "failed", "max-turns", "output-tries", "blocked", "closed", "renewed"] as const,
 ];
 
-/** Signals the child; its tools get the signal too, unless the turn has ended by itself. */
+/** Signals the child. Its tools also get the signal, unless the turn has ended without a stop. */
 export function killChild(step: ControlStep, signal: "SIGTERM" | "SIGKILL"): void {
   const { kills, ending, options: { exitTimeoutMs } } = step.state;
   if (kills >= MAX_KILLS) {
@@ -85,7 +87,7 @@ export function killChild(step: ControlStep, signal: "SIGTERM" | "SIGKILL"): voi
   const tree = signal === "SIGKILL" || isUnfinished || !LEAVING_TOOLS.includes(ending?.kind);
   step.emit({ type: "kill", signal, tree });
   if (signal === "SIGKILL") {
-    // A negative rest: no reminder follows.
+    // The negative value means that no reminder follows.
     step.update({ kills: kills + 1, exitLeftMs: -UNWRITTEN_MS, isForced: true });
     step.emit(deadline("exit", KILLED_MS));
     return;
@@ -97,7 +99,7 @@ export function killChild(step: ControlStep, signal: "SIGTERM" | "SIGKILL"): voi
   awaitExit(step);
 }
 
-/** Reminds the child, which did not go in time, or kills it. */
+/** Signals the child again because it did not exit in time, or kills it. */
 export function remindChild(step: ControlStep): void {
   if (leftMs(step.state) <= 0) {
     killChild(step, "SIGKILL");
@@ -116,12 +118,12 @@ function awaitExit(step: ControlStep): void {
   step.emit(deadline("exit", afterMs));
 }
 
-/** How much longer the child may take to go, in milliseconds. */
+/** How much longer the child may take to exit, in milliseconds. */
 function leftMs(state: SessionState): number {
   return state.exitLeftMs + (isKept(state) ? UNWRITTEN_MS : 0);
 }
 
-/** Clears all deadlines but that of the child's exit. */
+/** Clears all deadlines except the one for the child's exit. */
 export function clearedDeadlines(): readonly Effect[] {
   return DEADLINE_NAMES.filter((name) => name !== "exit").map((name) => deadline(name));
 }
@@ -133,10 +135,10 @@ export function settledEnding({ stop, failure, limited }: SessionState): Ending 
   return limited === undefined ? undefined : { kind: limited };
 }
 
-/** How long a child that was told to go may be kept until its transcript holds the turn. */
+/** How long the exit of a child may be delayed until its transcript holds the turn, in milliseconds. */
 const KEPT_MS = 1400;
 
-/** Keeps the child, which is about to go, until its transcript holds the turn that its Stop hook has ended. */
+/** Delays the exit of the child until its transcript holds the turn that its Stop hook has ended. */
 export function onSessionEnd(step: ControlStep, id: string): void {
   if (isKept(step.state)) {
     step.update({ endHook: id });
@@ -147,7 +149,7 @@ export function onSessionEnd(step: ControlStep, id: string): void {
   emitOutputComplete(step);
 }
 
-/** Lets a kept child go, once its transcript holds the turn or it has been kept long enough. */
+/** Lets a delayed child exit, once its transcript holds the turn or the delay has expired. */
 export function answerEndHook(step: ControlStep, { inAnyCase = false } = {}): void {
   const { endHook: id } = step.state;
   if (id === undefined || (isKept(step.state) && !inAnyCase)) return;
@@ -156,12 +158,15 @@ export function answerEndHook(step: ControlStep, { inAnyCase = false } = {}): vo
   if (!inAnyCase) emitOutputComplete(step);
 }
 
-/** Endings at which a child that is told to go has nothing more to do. */
+/** Endings at which a child that was asked to exit has nothing left to do. */
 const AT_REST: readonly Ending["kind"][] = [
   ...["answered", "failed", "max-turns", "budget", "output-tries", "blocked", "closed"] as const,
 ];
 
-/** Says that only the child's exit is outstanding: Claude Code runs its SessionEnd hooks after its last line (2.1.330). */
+/**
+ * Reports that only the child's exit is outstanding. Claude Code runs its SessionEnd hooks after its last line
+ * (2.1.330).
+ */
 function emitOutputComplete(step: ControlStep): void {
   const { phase, ending } = step.state;
   if (phase !== "ending" || !AT_REST.includes(ending.kind) || !isLast(step.state)) return;
@@ -169,16 +174,22 @@ function emitOutputComplete(step: ControlStep): void {
   step.update({ isOutputComplete: true });
 }
 
-/** Whether the child has to live on: on a busy machine 2.1.197 wrote the prompt after the answer. */
+/** Whether the child's exit has to be delayed. On a busy machine, 2.1.197 wrote the prompt after the answer. */
 function isKept(state: SessionState): boolean {
   return state.phase === "ending" && state.ending.kind === "answered" &&
     !(state.hasPromptLine && isWritten(state, state.ending));
 }
 
-/** How much later than its child's end a transcript may be complete: 0.15 s were seen after Stop, none after a clean exit. */
+/**
+ * How long after its child's end a transcript may become complete, in milliseconds. The maximum seen was 0.15 s after
+ * Stop, and 0 after a clean exit.
+ */
 const REST_MS = 2000;
 
-/** Finishes the session of a child that is gone once its transcript holds the answer that its Stop hook announced. */
+/**
+ * Waits until the transcript of an ended child holds the answer that the Stop hook announced, then finishes the
+ * session.
+ */
 export function awaitTranscript(step: ControlStep): void {
   const { phase, ending, exit } = step.state;
   if (ending === undefined || isWritten(step.state, ending)) {
@@ -190,7 +201,7 @@ export function awaitTranscript(step: ControlStep): void {
   }
 }
 
-/** Ends the session with what is known. */
+/** Ends the session with the known facts. */
 export function finishSession(step: ControlStep): void {
   const { ending, exit } = step.state;
   if (ending === undefined) return;
@@ -199,8 +210,8 @@ export function finishSession(step: ControlStep): void {
 }
 
 /**
- * Whether the transcript holds what the ending announced. Without a Stop there is nothing to wait for, and tasks in the
- * background that were waited for end long after the answer is written.
+ * Whether the transcript holds the answer that the ending announced. Without a Stop hook there is none to wait for.
+ * Background tasks end long after the answer is written.
  */
 function isWritten(state: SessionState, ending: Ending): boolean {
   if (ending.kind !== "answered" || ending.unfinished !== undefined) return true;
@@ -212,14 +223,14 @@ function isWritten(state: SessionState, ending: Ending): boolean {
     : state.hasAnswerLine || state.isComplete;
 }
 
-/** The ending that nothing can change any more, though the child is not idle yet. */
+/** The ending that can no longer change, although the child is not idle yet. */
 export function announcedEnding(state: SessionState): Ending | undefined {
   return state.phase === "settling" && !hasOtherStopHooks(state) ? settledEnding(state) : undefined;
 }
 
 /**
- * Whether the `last_assistant_message` of a hook's payload is a text of the transcript, or ends in it: an answer of
- * several blocks has a line for each, and Claude Code trims what it announces.
+ * Whether the transcript's text is, or ends with, the `last_assistant_message` of a hook's payload. An answer of
+ * several blocks has one line for each block, and Claude Code trims the message.
  */
 export function announces(message: string, text: string): boolean {
   return text.trim() !== "" && message.trim().endsWith(text.trim());

@@ -28,10 +28,10 @@ import { takeFirst } from "./taken_prompts.ts";
 import { askCost, canAskCost, settlingDeadlines } from "./wait_times.ts";
 
 /**
- * Ends a turn that the child outlives, and with it the run if it was the last one.
+ * Ends a turn that the child outlives. If it was the last turn, ends the run, too.
  *
- * @param options.recorded whether the transcript holds the turn by now, or its lines are not waited for
- * @param options.followed whether the child has gone on by itself
+ * @param options.recorded whether the transcript holds the turn by now, or nothing waits for its lines
+ * @param options.followed whether the child has continued without a message
  */
 export function endTurn(
   step: ControlStep,
@@ -56,7 +56,7 @@ export function endTurn(
   if (awaitsWakeup && wakeup !== undefined) step.update({ wakeup: { ...wakeup, awaited: true } });
   emitTurnEnd(step, { ending, recorded });
   boundWakeup(step);
-  // A turn without all of its lines has been followed by another one, whose prompt comes before further messages.
+  // If lines of the turn are missing, another turn has followed. The prompt of that turn comes before further messages.
   if (!isLastTurn && recorded) deliverNext(step);
 }
 
@@ -76,19 +76,19 @@ function emitTurnEnd(
     ...NO_TURN,
     beganAfter: endedBy ?? step.state.beganAfter,
     turns: step.state.turns + 1,
-    // A command that is stopped during the hooks of its prompt has no line: no command's line is waited for.
+    // A command that is stopped during the hooks of its prompt has no line, so nothing waits for a command's line.
     unwritten: step.state.unwritten.filter((prompt) =>
       prompt.command === undefined || !taken.includes(prompt)
     ),
     awaitsEarlierLines: !recorded || unwritten.some(({ command }) => command === undefined),
-    // The turn between may have been that of a task's end. An Escape that the child has not read yet may hit a message to come.
+    // The turn in between may have been that of a task's end. The child may apply an unread Escape to a later message.
     mayHaveStaleEscape: isNext
       ? escapes > 0 || step.state.mayHaveStaleEscape
       : escapes > 0 && !step.state.hasDrawn,
   });
   changePhase(step, isNext ? { phase: "entered", entersAgain: false } : { phase: "resting" });
   step.emit({ type: "trace", text: `turn over: ${ending.kind}` });
-  // The child waits until its hook is answered.
+  // The child waits until its Stop hook is answered.
   if (stopHook !== undefined) step.emit(stopHook);
   step.emit(...TURN_DEADLINES.map((name) => deadline(name)));
   boundLostPrompt(step);
@@ -120,9 +120,9 @@ const TURN_DEADLINES = [
 ] as const;
 
 /**
- * The prompts that the child has taken and its transcript does not hold, though the turn is over: on a busy machine it may
- * write them seconds after it is idle. A command may leave no line, which only matters where it was stopped: then nothing
- * else tells that it was taken.
+ * The prompts that the child has taken but that the transcript does not hold at the end of the turn. On a busy machine,
+ * the child may write them seconds after it is idle. A command may have no line. This matters only for a stopped
+ * command: then no other input shows that the child has taken it.
  */
 function unwrittenMessages(
   { hasPromptLine, taken, unwritten }: SessionState,
@@ -136,13 +136,13 @@ function unwrittenMessages(
 }
 
 /**
- * Ends the turn that settles, or that an answer of the caller's has stopped, and begins the next one, which is known to
- * have begun. The run ends instead where the turn was the last and `claude -p` would not go on after it.
+ * Ends a turn that is settling, or that an answer of the caller has stopped, and begins the next turn, which is known
+ * to have begun. If the turn was the last one and `claude -p` would not continue after it, ends the run instead.
  *
  * @param options.woken whether the next turn is that of a wake-up
- * @param options.noticed whether it is that of the end of a task
- * @param options.isPrompted whether the hook of its prompt was received
- * @returns false if there is no such turn: then nothing is done
+ * @param options.noticed whether the next turn is that of a task's end
+ * @param options.isPrompted whether the hook of the next turn's prompt was received
+ * @returns false if there is no turn to end; then nothing is done
  */
 export function beginNextTurn(
   step: ControlStep,
@@ -162,8 +162,8 @@ export function beginNextTurn(
 }
 
 /**
- * How a turn has ended after which the child goes on by itself. The end of one that Escape stops is told by its lines, or by
- * the hook of the next prompt if the hook of its own prompt has been received.
+ * How a turn has ended after which the child continues without a message. If Escape stopped the turn, its lines show
+ * the end. If the hook of its prompt was received, the hook of the next prompt also shows it.
  */
 function followedEnding(
   state: SessionState,
@@ -179,18 +179,18 @@ function followedEnding(
   return phase === "settling" ? settledEnding(state) : undefined;
 }
 
-/** Whether there is nothing left to do after a turn but to wait for a wake-up, as `claude -p` does. */
+/** Whether a turn leaves nothing to do but to wait for a wake-up, as `claude -p` does. */
 function isFollowedByWakeup(state: SessionState, ending: Ending): boolean {
   return isLast(state) && mayBeFollowed(ending) && isToBeWoken(state);
 }
 
-/** Whether `claude -p` goes on after such a turn with the end of a task, or with a wake-up. */
+/** Whether `claude -p` continues after such a turn with the end of a task, or with a wake-up. */
 function mayBeFollowed({ kind }: Ending): boolean {
   return kind === "answered" || kind === "failed" || kind === "max-turns";
 }
 
 /**
- * Whether something follows the last turn, or may do so: the end of a task that has ended by now is in the transcript
+ * Whether a task's end or a wake-up may follow the last turn. If a task has ended by now, the transcript holds its end
  * no later than the end of the turn.
  */
 function awaitsNext(state: SessionState, ending: Ending): boolean {
@@ -200,11 +200,11 @@ function awaitsNext(state: SessionState, ending: Ending): boolean {
 }
 
 /**
- * Ends a turn whose end a hook has announced, if the child is idle and the transcript holds the turn; where another
- * message may follow, if the child has also reported the cost.
+ * Ends a turn whose end a hook has announced, if the child is idle and the transcript holds the turn. If another
+ * message may follow, the child must also have reported the cost.
  *
- * Claude Code writes lines 0.1 s late. A SIGTERM before that can lose the prompt and the answer: 1 of 6 runs with 2.1.280
- * and with 2.1.305.
+ * Claude Code writes lines 0.1 s late. An earlier SIGTERM can lose the prompt and the answer: in 1 of 6 runs with
+ * 2.1.280 and with 2.1.305.
  *
  * @returns whether the turn has ended
  */
@@ -221,7 +221,7 @@ export function endRecordedTurn(step: ControlStep): boolean {
   return true;
 }
 
-/** Whether the child has yet to report the turn's cost, and what is left of limits. */
+/** Whether the child has not reported the turn's cost and the limits yet. */
 export function isAwaitingCost(state: SessionState): boolean {
   return !state.isCostSettled && mustKnowCost(state);
 }
@@ -234,7 +234,7 @@ function mustKnowCost(state: SessionState): boolean {
 }
 
 /**
- * Whether an idle status is older than the end of the turn: on a busy machine the status of the start stands in its file
+ * Whether an idle status is older than the end of the turn. On a busy machine, the status file holds the initial status
  * until after the Stop hook of a short turn.
  */
 export function isStale(
@@ -245,7 +245,9 @@ export function isStale(
     updatedAt < announcedAt;
 }
 
-/** Goes on after the turn's cost was reported, or was waited for long enough: the child may take what is in its queue. */
+/**
+ * Continues after the turn's cost was reported or its wait has expired: the child may take the messages in its queue.
+ */
 export function settleCost(step: ControlStep): void {
   const { stopHook, phase } = step.state;
   step.update({ stopHook: undefined, isCostSettled: true });
@@ -255,12 +257,13 @@ export function settleCost(step: ControlStep): void {
 }
 
 /**
- * Ends a run whose last turn's end a hook has announced, if nothing can change that end any more. Elsewhere the child has
- * to be idle first, and the transcript to hold the turn.
+ * Ends a run whose last turn's end a hook has announced, if no later input can change that end. Otherwise the child has
+ * to be idle first, and the transcript has to hold the turn.
  *
- * The child writes its delayed lines when it is told to go, 0.1 s of them, but does not wait for that: on two cores with
- * work for twenty, a SIGTERM at Stop took the answer from the transcript of 2.1.330 in 7 of 1,500 runs. So its SessionEnd
- * hook waits until they are there. Where a task in the background may have ended, the lines that tell of it come first.
+ * A child that has to exit writes its delayed lines (0.1 s), but does not wait until they are written. On two cores
+ * with work for twenty, a SIGTERM at Stop removed the answer from the transcript of 2.1.330 in 7 of 1,500 runs. So the
+ * SessionEnd hook waits until the lines are there. If a background task may have ended, the lines about its end come
+ * first.
  *
  * @returns whether the run has ended
  */
@@ -273,8 +276,8 @@ export function endAtOnce(step: ControlStep): boolean {
 }
 
 /**
- * Stops the child. A turn whose end a hook has announced keeps that end; what stops the child is then the end of the turn of
- * a message that the child was given before.
+ * Stops the child. A turn whose end a hook has announced keeps that end. The cause of the stop is then the end of the
+ * turn of a message that the child had received.
  */
 export function stopChild(step: ControlStep, ending: Ending): void {
   const announced = announcedEnding(step.state);
@@ -286,7 +289,7 @@ export function stopChild(step: ControlStep, ending: Ending): void {
   interruptChild(step, ending);
 }
 
-/** The announced end of the last turn, if nothing is known that may follow it, and a hook keeps the child at its end. */
+/** The announced end of the last turn, if no known fact can follow it, and a hook delays the child's exit. */
 function lastAnnounced(state: SessionState): Ending | undefined {
   const ending = announcedEnding(state);
   const { keptAtEnd, output } = state.options;
@@ -297,8 +300,9 @@ function lastAnnounced(state: SessionState): Ending | undefined {
 }
 
 /**
- * Whether the Stop hook is over. In most conversations it waits for an answer: when it gets one it has not ended yet, and
- * Claude Code would record that it failed. A child that has been idle since has seen its end.
+ * Whether the Stop hook has ended. In most conversations, the hook waits for an answer. It has not ended when it gets
+ * the answer; if the child exited then, Claude Code would record that the hook failed. An idle status after the hook
+ * shows that it has ended.
  */
 function hasEndedStop(state: SessionState): boolean {
   const { isStopAsking, announcedAt, status } = state;
@@ -307,7 +311,7 @@ function hasEndedStop(state: SessionState): boolean {
 }
 
 /**
- * Asks whether the session has started anything that may be in the background: a folder tells it at once, and the
+ * Asks whether the session has started tasks that may run in the background. A folder shows this immediately, the
  * transcript 0.1 s later.
  */
 export function askTasks(step: ControlStep): void {
@@ -316,7 +320,7 @@ export function askTasks(step: ControlStep): void {
   }
 }
 
-/** Records that nothing was started in the background: no line that is still to be read can make the child go on. */
+/** Records that no task was started in the background, so no unread line can make the child continue. */
 export function onTaskless(step: ControlStep): void {
   if (step.state.phase !== "settling") return;
   step.update({ isTaskless: true });
@@ -324,15 +328,15 @@ export function onTaskless(step: ControlStep): void {
 }
 
 /**
- * Ends a turn that no hook ends, if the child is idle and the transcript says why: a command has been carried out, or the
- * prompt was blocked. The turn of a command may have to wait for its cost first.
+ * Ends a turn that no hook ends, if the child is idle and the transcript shows the reason: a command was carried out,
+ * or the prompt was blocked. The turn of a command may have to wait for its cost first.
  *
  * @returns whether it is such a turn
  */
 export function endCarriedOutTurn(step: ControlStep): boolean {
   const { phase, blocked, isCarriedOut, status, sent, taken } = step.state;
   if (status?.status !== "idle") return false;
-  // A child that is busy only as long as its hooks take may never have been seen to be busy.
+  // A child that is busy only while its hooks run may never have been seen busy.
   const isUnderWay = isSubmitted(step.state) && phase !== "settling" && phase !== "aborting";
   if (blocked !== undefined && isUnderWay) {
     const first = taken.length > 0 ? 0 : 1;
@@ -345,10 +349,10 @@ export function endCarriedOutTurn(step: ControlStep): boolean {
   return true;
 }
 
-/** Takes the output of a command for a Stop hook. */
+/** Treats the output of a command like a Stop hook. */
 function settleCarriedOutTurn(step: ControlStep): void {
   const deadlines = settlingDeadlines(step.state);
-  // A child that is not asked does not report the cost.
+  // A child that is not asked for the cost does not report it.
   const asksCost = mustKnowCost(step.state) && canAskCost(step.state);
   takeFirst(step);
   changePhase(step, { phase: "settling" });
@@ -359,8 +363,8 @@ function settleCarriedOutTurn(step: ControlStep): void {
 }
 
 /**
- * Ends a turn of a child whose hooks are turned off, if it is not busy and the transcript says that the turn is over. A
- * failed request may put a menu on the screen, as a rate limit does.
+ * Ends a turn of a child whose hooks are turned off, if the child is not busy and the transcript shows that the turn
+ * has ended. A failed request may put a menu on the screen, for example after a rate limit.
  *
  * @returns whether the turn has ended
  */
@@ -372,7 +376,7 @@ export function endHooklessTurn(step: ControlStep): boolean {
   return isOver;
 }
 
-/** Ends a turn whose idle child and last lines have been waited for long enough. */
+/** Ends a turn whose wait for the idle child and the last lines has expired. */
 export function endInAnyCase(step: ControlStep): void {
   const { phase } = step.state;
   const ending = phase === "settling" ? settledEnding(step.state) : undefined;
@@ -383,9 +387,9 @@ export function endInAnyCase(step: ControlStep): void {
 }
 
 /**
- * Whether the transcript holds the prompt, the structured answer, and the text that the hook announced. A hook that stops
- * a turn at its limit announces no text, and runs before the results of tools are written, or even their calls: there the
- * line at the end of the turn tells that all is written.
+ * Whether the transcript holds the prompt, the structured answer, and the text that the hook announced. A hook that
+ * stops a turn at its limit announces no text, and runs before Claude Code writes the results of tools, or even their
+ * calls. For such a turn, the line at its end shows that all lines are written.
  */
 function isOnRecord(state: SessionState): boolean {
   const {
@@ -411,8 +415,9 @@ function isOnRecord(state: SessionState): boolean {
 }
 
 /**
- * Whether the output of other Stop hooks is still to be printed before the result: the child writes it once all of them
- * are over, and then the end of the turn. Before the result of the last turn is printed, all lines are read anyway.
+ * Whether output of other Stop hooks must be printed before the result. The child writes this output once all Stop
+ * hooks have ended, and then the end of the turn. Before the result of the last turn is printed, all lines are read
+ * anyway.
  */
 function isAwaitingStopHooks(state: SessionState): boolean {
   return state.options.conversation === true && state.stop !== undefined && !state.isCarriedOut &&

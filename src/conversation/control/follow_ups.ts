@@ -16,8 +16,8 @@ import { currentPrompt } from "./taken_prompts.ts";
 import { isGoalCommand, readGoalOpen } from "../../claude/transcript/special_entries.ts";
 
 /**
- * Returns the child's queue after a line of the transcript. Claude Code writes operations on the queue at once, other lines
- * up to 0.1 s later (2.1.330).
+ * Returns the child's queue after a line of the transcript. Claude Code writes operations on the queue immediately,
+ * other lines up to 0.1 s later (2.1.330).
  */
 export function queueAfter(state: SessionState, entry: Entry): ChildQueue {
   const { childQueue: queue } = state;
@@ -53,9 +53,9 @@ function afterOperation(state: SessionState, line: JsonObject): ChildQueue {
   }
   const length = Math.max(0, queue.length - 1);
   const woken = wokenBy(queue, line);
-  // A subagent that ends takes its own notices out of the queue too, before its call has a result. Once the turn's end is
-  // announced, no call waits for a subagent any more. The result of another call may be written after the child has gone
-  // on: only operations on the queue are written at once.
+  // A subagent that ends also takes its own notices out of the queue, before its call has a result. Once the turn's end
+  // is announced, no call waits for a subagent any more. The result of another call may be written after the child has
+  // continued, because only operations on the queue are written immediately.
   const isTurnsOwn = state.phase === "settling" || !isAgentAtWork(state);
   return {
     ...queue,
@@ -70,7 +70,7 @@ function afterOperation(state: SessionState, line: JsonObject): ChildQueue {
   };
 }
 
-/** Whether a text that the child puts into its queue is that of a wake-up, whose time has come during a turn. */
+/** Whether a text that the child puts into its queue belongs to a wake-up whose time has come during a turn. */
 function isWakeup({ wakeup, sent, taken }: SessionState, text: unknown): boolean {
   return wakeup !== undefined && typeof text === "string" &&
     ![...sent, ...taken].some((prompt) => isTextOf(prompt, text));
@@ -82,8 +82,8 @@ function isAgentAtWork({ tools }: SessionState): boolean {
 }
 
 /**
- * Returns the subagent that was over and that a notice from the queue has at work again: the end of its shell. Since
- * 2.1.330 the line says that a subagent gets the notice; before, only the shell tells.
+ * Returns the subagent that had ended and that a notice from the queue wakes: its shell has ended. Since 2.1.330, the
+ * line names the subagent; earlier versions show only the shell.
  */
 function wokenBy(
   { endedTasks, shellOwners }: ChildQueue,
@@ -96,7 +96,7 @@ function wokenBy(
 
 const TO_AGENT = "delivered_to_agent";
 
-/** Records the shell that a subagent's line puts into the background, if it does. */
+/** Records the shell that a subagent's line moves to the background, if any. */
 export function recordShell(
   step: ControlStep,
   { entry, subagent: { agentId } }: SubagentLine,
@@ -108,7 +108,7 @@ export function recordShell(
   step.update({ childQueue: { ...queue, shellOwners: shells } });
 }
 
-/** The task in the background that a call has started, or started anew. */
+/** The background task that a call has started, or started again. */
 function taskStartedIn(outcome: unknown): string | undefined {
   if (!isJsonObject(outcome)) return undefined;
   const { backgroundTaskId, isAsync, agentId, resumedAgentId } = outcome;
@@ -116,13 +116,13 @@ function taskStartedIn(outcome: unknown): string | undefined {
   return typeof task === "string" ? task : undefined;
 }
 
-/** Whether the child goes on by itself once a turn is over, with the end of a task. */
+/** Whether the child continues with the end of a task after a turn, without a message. */
 export function isFollowed(state: SessionState): boolean {
   const { length, hasNotice } = state.childQueue;
   return isNextTaken(state) || (hasNotice && length > 0);
 }
 
-/** Whether the child has taken a task's end out of its queue after the turn, and that prompt is still to be read. */
+/** Whether the child has taken a task's end out of its queue after the turn, and the line of that prompt is unread. */
 export function isNextTaken(
   { phase, isOnlyBackground, announcedAt, options, childQueue: { noticeTakenAt } }: SessionState,
 ): boolean {
@@ -131,7 +131,7 @@ export function isNextTaken(
   return announcedAt === undefined || !(noticeTakenAt < announcedAt);
 }
 
-/** Stops waiting for the notices that are in the queue. */
+/** Stops waiting for the notices in the queue. */
 export function forgetNotices(step: ControlStep): void {
   const { runningTasks, endedTasks, shellOwners, wokenAgents } = step.state.childQueue;
   step.update({
@@ -139,10 +139,10 @@ export function forgetNotices(step: ControlStep): void {
   });
 }
 
-/** How long `claude -p` waits for a wake-up after its time, or after the end of a turn that is later. */
+/** How long `claude -p` waits for a wake-up, in milliseconds, after its time or after the end of a later turn. */
 const GRACE_MS = 120_000;
 
-/** Records when the child wakes the model, if a line of the transcript says so. */
+/** Records when the child wakes the model, if a line of the transcript shows it. */
 export function recordWakeup(step: ControlStep, { wakeup }: TranscriptSign): void {
   if (wakeup === undefined || Number.isNaN(wakeup)) return;
   step.update({
@@ -151,14 +151,14 @@ export function recordWakeup(step: ControlStep, { wakeup }: TranscriptSign): voi
 }
 
 /**
- * Whether the Stop hook has named a prompt that waits for its time and comes once. Only the transcript says which of them
- * wakes the model.
+ * Whether the Stop hook has named a one-time scheduled prompt. Only the transcript shows which scheduled prompts wake
+ * the model.
  */
 export function mayBeWoken({ stop, options }: SessionState): boolean {
   return options.wakeless !== true && (oneTimers(stop)?.length ?? 0) > 0;
 }
 
-/** Whether the model is woken once the turn is over. A turn that failed has no hook that would name its wake-ups. */
+/** Whether the model will be woken after the turn. A failed turn has no hook that could name its wake-ups. */
 export function isToBeWoken({ wakeup, stop, options }: SessionState): boolean {
   return wakeup !== undefined && options.wakeless !== true && oneTimers(stop)?.length !== 0;
 }
@@ -170,7 +170,7 @@ function oneTimers(stop: HookPayload | undefined): readonly unknown[] | undefine
     : undefined;
 }
 
-/** Bounds the wait of a session that has nothing left to do but to wait for a wake-up. */
+/** Limits the wait of a session that has nothing left to do but to wait for a wake-up. */
 export function boundWakeup(step: ControlStep): void {
   const { wakeup, lifeAt } = step.state;
   if (!wakeup?.awaited) return;
@@ -178,8 +178,8 @@ export function boundWakeup(step: ControlStep): void {
 }
 
 /**
- * Whether another Stop hook than ours may make the assistant go on, or a goal, which one of Claude Code's own hooks pursues.
- * Then Stop is the end only once the child is idle.
+ * Whether another Stop hook than ours may continue the turn, or a goal, which one of Claude Code's own hooks pursues.
+ * Then a Stop hook is the end only once the child is idle.
  */
 export function hasOtherStopHooks(state: SessionState): boolean {
   return state.options.otherStopHooks || state.pursuesGoal ||

@@ -1,7 +1,7 @@
 import { DEFERRED_RESULT, TURN_LIMIT_REASON } from "../../claude/transcript/special_entries.ts";
 import type { HookPayload } from "./input.ts";
 
-/** The denial if a hook wants the user to be asked and gives no reason, in the words of `claude -p`. */
+/** The denial if a hook requires a question to the user and gives no reason, in the words of `claude -p`. */
 export function confirmationAsked(tool: string): string {
   return `Hook PreToolUse:${tool} asked for confirmation for this tool`;
 }
@@ -15,7 +15,7 @@ export const ASKING: HookPayload = {
   },
 };
 
-/** How the denial of a call begins that needs a permission in the mode "dontAsk". */
+/** The beginning of the denial of a call that needs a permission in the mode "dontAsk". */
 export function dontAskWords(tool: string): string {
   return `Permission to use ${tool} has been denied because Claude Code is running in don't ask mode.`;
 }
@@ -30,7 +30,10 @@ export function denial(message: string): HookPayload {
   };
 }
 
-/** The answer to PreToolUse once the budget is used up: the tool does not run, and nothing more is asked. */
+/**
+ * The answer to PreToolUse once the budget is used up: the tool does not run, and the model receives no further
+ * request.
+ */
 export const OVERSPENT: HookPayload = {
   continue: false,
   stopReason: "The budget is used up",
@@ -48,8 +51,8 @@ export const OVERSPENT: HookPayload = {
 export const STOP: HookPayload = { continue: false, stopReason: TURN_LIMIT_REASON };
 
 /**
- * The answer to PreToolUse that puts a call off: the interactive Claude Code (2.1.330) takes no notice of
- * `defer` and carries the call out, where `claude -p` ends the turn with it.
+ * The answer to PreToolUse that defers a call. The interactive Claude Code (2.1.330) ignores `defer` and carries the
+ * call out; `claude -p` ends the turn at the call.
  */
 export const DEFERRAL: HookPayload = {
   continue: false,

@@ -14,7 +14,7 @@ export type Exit =
   | {
     readonly kind: "signaled";
     readonly signal: number;
-    /** The signal's name, such as `SIGKILL`; the first recordings have none. */
+    /** The signal's name, such as `SIGKILL`; absent in the first recordings. */
     readonly name?: string;
   };
 
@@ -23,7 +23,7 @@ export type Exit =
 export type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
 
 /**
- * What happens to a session. `at` is in milliseconds on a clock that only goes forward. It is part of the input, so that a
+ * An event of a session. `at` is in milliseconds on a clock that only goes forward. It is part of the input, so that a
  * recorded run replays with its own times.
  */
 export type Input =
@@ -31,7 +31,7 @@ export type Input =
   & (
     /** The child is running. */
     | { readonly type: "spawned" }
-    /** A caller takes the warm child. `terms` are its limits and its choice of output. */
+    /** A caller takes the warm child. `terms` are the caller's limits and choice of output. */
     | { readonly type: "terms"; readonly terms: LateTerms }
     /** The caller sends a message. */
     | { readonly type: "message"; readonly message: Message }
@@ -46,10 +46,10 @@ export type Input =
       readonly type: "mcp-message";
       readonly server: string;
       readonly message: JsonObject;
-      /** The problems of the structured answer in it; absent for other messages. */
+      /** The problems of the structured answer in the message; absent for other messages. */
       readonly problems?: readonly OutputProblem[];
     }
-    /** The caller sends no more messages. */
+    /** The caller has closed its input. */
     | { readonly type: "closed" }
     /** The caller's input is invalid. */
     | { readonly type: "unreadable"; readonly reason: string }
@@ -69,12 +69,12 @@ export type Input =
       readonly event: string;
       readonly payload: HookPayload;
       readonly id?: string;
-      /** The index of the caller's hook that it stands for; absent for our own hooks. */
+      /** The index of the caller's hook in whose place this hook runs; absent for our own hooks. */
       readonly callback?: number;
-      /** When it ran, in milliseconds since the epoch; absent if the file system has no times. */
+      /** When the hook ran, in milliseconds since the epoch; absent if the file system has no times. */
       readonly ranAt?: number;
     }
-    /** How many connections to MCP servers the child has begun, and how many of them it has done with. */
+    /** The numbers of connections to MCP servers that the child has begun and finished. */
     | {
       readonly type: "mcp";
       readonly begun: number;
@@ -82,7 +82,7 @@ export type Input =
       /** Whether they are connected, by server; absent in the first recordings. */
       readonly settled?: Readonly<Record<string, "connected" | "failed">>;
     }
-    /** Hooks of ours cannot report: their folder is full, or gone. */
+    /** Hooks of ours cannot report: their folder is full or missing. */
     | { readonly type: "unheard" }
     /** The child's rendezvous socket takes prompts. */
     | { readonly type: "reachable" }
@@ -91,12 +91,12 @@ export type Input =
       readonly type: "status";
       readonly status: string;
       readonly waitingFor?: string;
-      /** Since when, in milliseconds since the epoch, where the file has it. */
+      /** When the status was set, in milliseconds since the epoch, if the file has it. */
       readonly updatedAt?: number;
-      /** The version of Claude Code, where the file has it (2.1.330). */
+      /** The version of Claude Code, if the file has it (2.1.330). */
       readonly version?: string;
     }
-    /** The lines that earlier runs of a resumed session wrote; before any other line. */
+    /** The lines that earlier runs of a resumed session wrote. They come before any other line. */
     | { readonly type: "earlier"; readonly entries: readonly Entry[] }
     /** A line was added to the transcript of this session. */
     | { readonly type: "transcript"; readonly entry: Entry }
@@ -104,20 +104,20 @@ export type Input =
     | { readonly type: "subagent"; readonly line: SubagentLine }
     /** The note about a subagent was written or changed. Claude Code keeps it next to the subagent's transcript. */
     | { readonly type: "subagent-note"; readonly agentId: string; readonly note: JsonObject }
-    /** All lines that the child has written so far were input. */
+    /** All lines that the child has written so far have been received. */
     | { readonly type: "read" }
     /** A line was added to the child's debug log, if the log is read. */
     | { readonly type: "log"; readonly line: string }
-    /** A request to the API failed; whether it is made again is not known yet. */
+    /** A request to the API failed. Whether Claude Code repeats it is not known yet. */
     | { readonly type: "fault"; readonly fault: ApiFault }
-    /** A request to the API failed and will be made again. */
+    /** A request to the API failed and will be repeated. */
     | { readonly type: "retry"; readonly retry: ApiRetry }
     /** A part of the API's stream for the conversation itself; `request` counts the API requests. */
     | { readonly type: "stream"; readonly request: number; readonly part: StreamedPart }
     /**
-     * The answer to `list-shells`: ids of the shells that run, in the order of their start, and of some that have ended.
-     * `startedAt` has the time of each start in milliseconds since the epoch, or 0 if the file system has no times. `unused`
-     * if neither a shell nor a subagent has run yet.
+     * The answer to `list-shells`: ids of the running shells in the order of their start, including some that have
+     * ended. `startedAt` has the time of each start in milliseconds since the epoch, or 0 if the file system has no
+     * times. `unused` if neither a shell nor a subagent has run yet.
      */
     | {
       readonly type: "shells";
@@ -126,8 +126,8 @@ export type Input =
       readonly unused?: true;
     }
     /**
-     * The Bash tool ran a shell. Its id is that of the task. `command` is from its process, absent if the process ended too
-     * soon. `running` if it has run for so long that all calls before its start are in the transcript.
+     * The Bash tool ran a shell. Its id is that of the task. `command` comes from its process; absent if the process
+     * ended too soon. `running` if it has run for so long that all earlier calls are in the transcript.
      */
     | {
       readonly type: "shell";
@@ -142,11 +142,11 @@ export type Input =
       readonly text: string;
       readonly stream?: "stdout" | "stderr";
     }
-    /** All output of a shell was reported; `cut` if it was too long and the rest is left out. */
+    /** All output of a shell was reported; `cut` if it was too long and its rest is left out. */
     | { readonly type: "shell-over"; readonly id: string; readonly cut?: true }
     /** The screen as a person would see it, after a `look`. */
     | { readonly type: "screen"; readonly screen: Screen }
-    /** This program was stopped, or asleep with the machine, for so many milliseconds. */
+    /** This program was suspended, or the machine was asleep, for this many milliseconds. */
     | { readonly type: "suspended"; readonly ms: number }
     | { readonly type: "signal"; readonly signal: StopSignal }
     /** The user's terminal has another size now, in character cells. */
@@ -162,35 +162,35 @@ export type Input =
 /** The reply of the headless helper to a request, or why the helper could not be asked. */
 export type HelperReply =
   /**
-   * `init` is the helper's description of the session, for an `initialize`. A reply that comes before the description has
-   * `isUndescribed`, and is followed by a second one.
+   * `init` is the helper's description of the session, for an `initialize`. A reply that comes before the description
+   * has `isUndescribed`; a second reply follows it.
    */
   | { readonly response: JsonObject; readonly init?: JsonObject; readonly isUndescribed?: true }
   /** `model` is the model in force, if another one could not be chosen. */
   | { readonly error: string; readonly errorCode?: string; readonly model?: string }
   | { readonly failure: string };
 
-/** A way in which a structured answer does not fit its schema. */
+/** A violation of the schema by a structured answer. */
 export interface OutputProblem {
-  /** The place, and what is required there. */
+  /** The place of the violation, and the requirement there. */
   readonly text: string;
-  /** What was found there, as the end of the sentence. */
+  /** The value found there, as the end of the sentence. */
   readonly found?: string;
 }
 
 /** A part of the API's stream: the request, the limits, an event, or the end. */
 export type StreamedPart =
   | { readonly kind: "request"; readonly offer?: RequestOffer }
-  /** Without limits if one is used up. */
+  /** Without `limits` if a limit is used up. */
   | { readonly kind: "limits"; readonly limits?: HeardLimits }
   | { readonly kind: "event"; readonly event: JsonObject }
   | { readonly kind: "end" };
 
-/** What the child's first API request offers the model. */
+/** The tools and options in the child's first API request. */
 export interface RequestOffer {
   /** Names of tools. */
   readonly tools: readonly string[];
-  /** Whether it asks for fast mode. */
+  /** Whether the request asks for fast mode. */
   readonly fast: boolean;
 }
 
@@ -198,19 +198,19 @@ export interface RequestOffer {
 export interface HeardLimits {
   /** The headers by name, without their common prefix. */
   readonly headers: Readonly<Record<string, string>>;
-  /** In seconds since the epoch. */
+  /** When the answer arrived, in seconds since the epoch. */
   readonly now: number;
 }
 
-/** A hook's payload: an object of Claude Code's making, so nothing about its fields is certain. */
+/** A hook's payload. Claude Code makes the object, so none of its fields is certain. */
 export type HookPayload = Readonly<Record<string, unknown>>;
 
-/** A subagent, from the note next to its transcript. */
+/** A subagent, according to the note next to its transcript. */
 export interface Subagent {
   readonly agentId: string;
-  /** The call that started it; absent for a skill that runs as a subagent. */
+  /** The call that started the subagent; absent for a skill that runs as a subagent. */
   readonly toolUseId?: string;
-  /** Whether it is a skill for which the turn does not wait. */
+  /** Whether the subagent is a skill for which the turn does not wait. */
   readonly background?: true;
   readonly type: string;
   readonly description: string;
@@ -226,29 +226,29 @@ export interface SubagentLine {
 export interface ApiFault {
   /** The number of the request that failed, from 1. */
   readonly attempt: number;
-  /** How many more than the first request there may be. */
+  /** The maximum number of retries. */
   readonly maxRetries: number;
-  /** The HTTP status; null when there was no response. */
+  /** The HTTP status; null without a response. */
   readonly status: number | null;
 }
 
 /** A request to the API failed, and Claude Code will repeat it. */
 export interface ApiRetry extends ApiFault {
-  /** Milliseconds until the next request, rounded up to whole seconds: the screen shows no less. */
+  /** Milliseconds until the next request, rounded up to whole seconds, because the screen shows whole seconds. */
   readonly delayMs: number;
 }
 
-/** What a child leaves behind at its end. */
+/** The facts that a child leaves behind at its end. */
 export interface ChildRemains {
-  /** Its cost from `.claude.json`; absent after SIGKILL. */
+  /** The child's cost from `.claude.json`; absent after SIGKILL. */
   readonly cost?: Cost;
-  /** The version of the executable; absent where it names none, or where a transcript did. */
+  /** The version of the executable; absent if it names none, or if a transcript has named it. */
   readonly version?: string;
 }
 
 /**
- * Whether a hook reports that the turn has failed. The failure of an agent does not end the turn, nor that of the agent which
- * writes the summary of a compaction (2.1.330).
+ * Whether a hook reports that the turn has failed. The failure of an agent does not end the turn, nor does a failure of
+ * the agent that writes the summary of a compaction (2.1.330).
  */
 export function isTurnFailure(event: string, payload: HookPayload): boolean {
   return event === "StopFailure" && payload["agent_id"] === undefined;

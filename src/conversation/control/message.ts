@@ -5,11 +5,14 @@ import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
  *
  * - `stdin`: as its fd 0
  * - `paste`: pasted into its input box
- * - `rendezvous`: by the socket on which a Claude Code in the background takes its user's replies
+ * - `rendezvous`: by the socket through which a background Claude Code receives its user's replies
  */
 export type WayIn = "stdin" | "paste" | "rendezvous";
 
-/** When a message is the child's business: at once, in the turn under way if it still can be, or after everything else. */
+/**
+ * When the child takes a message: immediately (`now`), in the current turn if possible (`next`), or after all other
+ * messages (`later`).
+ */
 export type Priority = "now" | "next" | "later";
 
 /** Fields of every message. */
@@ -20,27 +23,27 @@ interface MessageFields {
   /** The sender's key for the result. It is not printed. */
   readonly ticket?: string;
   /**
-   * Set where the id is that of another message, which the caller has sent before, or of a line that the session had
-   * `before` the run: then it is not carried out.
+   * Set if another message that the caller sent earlier has the same id, or a line that the session had `before` the
+   * run. Then the message is not carried out.
    */
   readonly repeated?: true | "before";
-  /** Set where a line that a fork has from its session has the id: then the message's own line keeps another one. */
+  /** Set if a line that a fork copied from its session has the same id. Then the message's own line gets another id. */
   readonly namesake?: true;
-  /** The rest of the time limit for the whole run, in milliseconds; absent if each turn has its own. */
+  /** The remaining time limit of the whole run, in milliseconds; absent if each turn has its own limit. */
   readonly timeLeftMs?: number;
   /** The message's priority. Absent means `next`. */
   readonly priority?: Priority;
   /** Whether the sender declares that a person wrote it. */
   readonly human?: true;
-  /** Whether the sender declares that it is not the user's. Its text says so too. */
+  /** Whether the sender declares that the user did not write it. Its text also says so. */
   readonly synthetic?: true;
-  /** Whether its turn is to be stopped as soon as it has begun. */
+  /** Whether its turn is stopped as soon as it has begun. */
   readonly stopped?: true;
-  /** Whether it mentions files that are not to be read: that takes a child which reads none for a mention. */
+  /** Whether it mentions files that must not be read. This needs a child that reads no mentioned files. */
   readonly unread?: true;
   /** The message's content as the caller sent it, if it is printed again or has images or several texts. */
   readonly content?: unknown;
-  /** Whether the message is a command with other texts before it, which the session does not hold yet. */
+  /** Whether the message is a command after other texts that the session does not hold yet. */
   readonly hasContext?: true;
 }
 
@@ -49,15 +52,15 @@ export interface Prompt extends MessageFields {
   readonly way: WayIn;
   /** The command that expands to the text for the model, such as `/init`. */
   readonly command?: string;
-  /** The first character that Claude Code may change, in words. */
+  /** A description of the first character that Claude Code may change. */
   readonly altered?: string;
   /** Whether its content holds images, which are pasted as paths of files. */
   readonly images?: true;
 }
 
-/** What a command changes in the session. */
+/** The changes that a command makes to the session. */
 export interface NotedChanges {
-  /** The model, as the command names it, and its own name. */
+  /** The model as the command names it, and its full name. */
   readonly model?: string;
   readonly chosenModel?: string;
   /** The effort; null for the default. */
@@ -68,37 +71,37 @@ export interface NotedChanges {
 
 /** The outcome of a command that the headless helper has carried out. */
 export interface CarriedOut {
-  /** Its name in results; since 2.1.330. */
+  /** The command's name in results; since 2.1.330. */
   readonly name?: string;
   /** The text of its own frame, which can differ from the result; absent if there is no such frame. */
   readonly words?: string;
-  /** Further fields of that frame, such as `local_command_run`; since 2.1.330. */
+  /** Further fields of the command's own frame, such as `local_command_run`; since 2.1.330. */
   readonly fields?: JsonObject;
   /** The new session, in which the conversation continues. */
   readonly begun?: string;
-  /** The title that it has given the session; since 2.1.330. */
+  /** The title that the command has given the session; since 2.1.330. */
   readonly title?: string;
-  /** The commands that exist after it, if it lists them. */
+  /** The commands that exist after this command, if it lists them. */
   readonly commands?: readonly unknown[];
-  /** What changes from the next message on; absent if nothing does. */
+  /** The changes from the next message on; absent for none. */
   readonly changes?: NotedChanges;
 }
 
-/** A command that a headless Claude Code carries out when it is its turn. */
+/** A command that a headless Claude Code carries out when the command is due. */
 export interface AskedCommand {
   readonly kind: "asked";
   readonly version: string;
-  /** Whether it ends the session, so that the conversation continues in a new one. */
+  /** Whether the command ends the session, so that the conversation continues in a new one. */
   readonly clears?: true;
-  /** Whether it is recorded in the session, so that another child continues with the change. */
+  /** Whether the command is recorded in the session, so that another child continues with the change. */
   readonly notes?: true;
-  /** Whether its answer is valid only if it says nothing about the process itself. */
+  /** Whether the command's answer is valid only if it does not describe the process itself. */
   readonly alone?: true;
-  /** Whether the answer is only that it is not available. */
+  /** Whether the answer is only that the command is not available. */
   readonly unavailable?: true;
 }
 
-/** A message whose result is known without the child: an answer of `claude -p`, or why it cannot be sent. */
+/** A message whose result is known without the child: an answer of `claude -p`, or the reason why it cannot be sent. */
 export interface SettledMessage extends MessageFields {
   readonly way?: undefined;
   readonly settled:
@@ -108,7 +111,7 @@ export interface SettledMessage extends MessageFields {
       readonly version: string;
       /** Whether the message was blank, so that its text is not an answer. */
       readonly blank?: true;
-      /** Absent for a command that is not available. */
+      /** The outcome of the command; absent if the command is not available. */
       readonly carried?: CarriedOut;
     }
     | AskedCommand
@@ -116,10 +119,10 @@ export interface SettledMessage extends MessageFields {
       readonly kind: "refused";
       readonly message: string;
       readonly suggestion: string;
-      /** Whether it is no message that anybody could send. */
+      /** Whether the caller's input is not a valid message. */
       readonly malformed?: true;
     }
-    /** The conversation has cost as much as it may. */
+    /** The budget of the conversation is used up. */
     | { readonly kind: "unaffordable" };
 }
 
@@ -132,7 +135,7 @@ export function ticketsOf(messages: readonly Message[]): readonly string[] {
 }
 
 /**
- * Puts a message into the queue: after those that are as urgent, and after one whose turn is to be stopped.
+ * Puts a message into the queue: after messages of equal urgency, and after a message whose turn is to be stopped.
  *
  * @param options.begun how many messages of the queue `claude -p` would have begun by now
  */
@@ -165,7 +168,7 @@ export type PromptPart =
   /** An image as base64. */
   | { readonly kind: "image"; readonly data: string };
 
-/** Returns what is pasted for a prompt, in the caller's order: texts and images, each a paragraph. */
+/** Returns the parts that are pasted for a prompt, in the caller's order: texts and images, each a paragraph. */
 export function promptParts({ text, images, content }: Prompt): readonly PromptPart[] {
   if (images !== true || !Array.isArray(content)) return [{ kind: "text", text }];
   const parts: PromptPart[] = [];
@@ -178,7 +181,7 @@ export function promptParts({ text, images, content }: Prompt): readonly PromptP
       return;
     }
     pending += paragraph;
-    // Blanks alone would never be seen.
+    // A part of white space only would never be visible.
     if (pending.trim() !== "") parts.push({ kind: "text", text: pending });
     pending = "";
     const { data } = isJsonObject(source) ? source : {};
@@ -189,7 +192,7 @@ export function promptParts({ text, images, content }: Prompt): readonly PromptP
 }
 
 /**
- * Whether a prompt's text in Claude Code is that of a message. In place of an image Claude Code has a mark such as
+ * Whether a prompt's text in Claude Code is that of a message. Instead of an image, Claude Code has a mark such as
  * `[Image #1]`, followed by blanks.
  */
 export function isTextOf({ text, ...message }: Message, told: unknown): boolean {

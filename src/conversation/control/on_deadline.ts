@@ -17,7 +17,7 @@ import type { SessionState } from "./session_state.ts";
 import { currentPrompt, takeFirst } from "./taken_prompts.ts";
 import { endInAnyCase, endTurn, settleCost, stopChild } from "./end_turn.ts";
 
-/** Does what follows when something took as long as it may. */
+/** Handles an expired deadline. */
 export function onDeadline(
   step: ControlStep,
   { name, at }: { readonly name: DeadlineName; readonly at: number },
@@ -32,7 +32,7 @@ export function onDeadline(
   }
 }
 
-/** Receives a deadline of a session whose child has not been told to go. */
+/** Handles an expired deadline of a session whose child has not been asked to exit. */
 function onOpenDeadline(
   step: ControlStep,
   { name, at }: { readonly name: Exclude<DeadlineName, "exit">; readonly at: number },
@@ -80,7 +80,7 @@ function onOpenDeadline(
       return askRemaining(step, at);
     case "callback":
       return onCallbacksDue(step, at);
-    // These print the lines that were deferred.
+    // These inputs print the deferred lines.
     case "init":
     case "subagent":
       return onLinesPrinted(step, at);
@@ -95,7 +95,7 @@ function onOpenDeadline(
   }
 }
 
-/** Fails because the child has not taken a message in time, unless the caller has taken the message back. */
+/** Fails because the child has not taken a message in time, unless the caller has cancelled the message. */
 function onUndelivered(step: ControlStep): void {
   const { phase, queue, sent } = step.state;
   if (queue.length + sent.length === 0) return;
@@ -107,7 +107,7 @@ function onUnreachable(step: ControlStep): void {
   if (phase === "resting" && !isReachable) endSession(step, { kind: "unreachable" });
 }
 
-/** Goes on after Escape has had its time. */
+/** Continues after the time limit for Escape. */
 function onInterrupt(step: ControlStep): void {
   const { phase, ending } = step.state;
   if (phase === "interrupting") {
@@ -122,22 +122,22 @@ function onInterrupt(step: ControlStep): void {
   }
 }
 
-/** Ends a turn whose child has been idle for so long that no hook will tell of the turn's end. */
+/** Ends a turn whose child has been idle for so long that no hook will announce the turn's end. */
 function onIdleForLong(step: ControlStep): void {
   const { hasBackgroundTasks, phase, isComplete, isPromptKnown, taken, sent } = step.state;
-  // A child that rests has no turn that could be over, also while it waits for a wake-up.
+  // A child that rests has no turn that could end, even while it waits for a wake-up.
   if (hasBackgroundTasks || phase === "resting") return;
   if (isPromptLost(step.state)) return resendLostPrompts(step);
-  // The transcript tells of an end that no hook could tell, as when the FIFO is gone.
+  // The transcript shows an end that no hook could report, for example because the FIFO is missing.
   if (isComplete) return endTurn(step, { kind: "answered", stop: {} });
-  // A prompt that was never taken is left to the start deadline, which ends as a turn begins; a command of Claude Code's own
-  // may have no hook.
+  // The start deadline, which ends when a turn begins, handles a prompt that was never taken. A command of Claude
+  // Code's own may have no hook.
   if (!isPromptKnown && phase !== "working" && !isCommand(step.state)) return;
   step.update({ taken: [...taken, ...sent], sent: [] });
   endTurn(step, { kind: "idle", prompted: isPromptKnown });
 }
 
-/** Ends the wait for tasks in the background, or for a wake-up. */
+/** Ends the wait for background tasks, or for a wake-up. */
 function onBackgroundOver(step: ControlStep): void {
   const { phase, wakeup, hasBackgroundTasks, backgroundStop: stop, options } = step.state;
   if (phase === "resting" && wakeup?.awaited) {
@@ -165,7 +165,7 @@ function onUndrained(step: ControlStep): void {
   }
 }
 
-/** Ends a silent child; a tool at work, or a task in the background, is not silence, however long it takes. */
+/** Ends a silent child. A running tool or background task does not count as silence, even if it takes long. */
 function onSilence(step: ControlStep, at: number): void {
   const { options: { idleTimeoutMs }, tools, hasBackgroundTasks, phase, lifeAt } = step.state;
   if (idleTimeoutMs === undefined) return;
@@ -181,13 +181,16 @@ function awaitsCaller({ openQuestions, waitingQuestions }: SessionState): boolea
   return openQuestions.size + waitingQuestions.length > 0;
 }
 
-/** Whether other Stop hooks are still at work, as those that run a project's tests: Claude Code itself limits their time. */
+/**
+ * Whether other Stop hooks still run, for example hooks that run a project's tests. Claude Code itself limits their
+ * time.
+ */
 function isAtHooks(state: SessionState): boolean {
   return hasOtherStopHooks(state) && state.phase === "settling" && !state.isComplete &&
     state.status?.status === "busy";
 }
 
-/** Whether Claude Code may carry a prompt out by itself: 2.1.330 skips white space before the slash. */
+/** Whether Claude Code may carry a prompt out itself. 2.1.330 skips white space before the slash. */
 function isCommand(state: SessionState): boolean {
   const prompt = currentPrompt(state);
   return prompt !== undefined && (prompt.way !== "rendezvous" || prompt.command !== undefined) &&

@@ -30,7 +30,7 @@ type HookCall = Extract<Input, { readonly type: "hook" }>;
 /** A call of a hook that waits for an answer. */
 type AskingHook = HookCall & { readonly id: string };
 
-/** Receives a call of a hook, and answers it if it waits, whatever becomes of the turn. */
+/** Receives a call of a hook. If the hook waits, answers it in every state of the turn. */
 export function onHook(step: ControlStep, call: HookCall): void {
   if (call.callback !== undefined) {
     onCallback(step, call, call.callback);
@@ -48,7 +48,7 @@ export function onHook(step: ControlStep, call: HookCall): void {
   }
 }
 
-/** Whether a hook announces the end of the turn itself, not of a subagent. */
+/** Whether a hook announces the end of the turn itself, and not of a subagent. */
 function announcesTurnEnd({ event, payload }: HookCall): boolean {
   return ENDS_OF_TURNS.includes(event) && payload["agent_id"] === undefined;
 }
@@ -66,7 +66,7 @@ function receiveHook(step: ControlStep, call: HookCall): void {
     return;
   }
   if (mustAwaitServers(step.state, event)) {
-    // The deadline for the servers comes after that of a start without them.
+    // The deadline for the servers comes after the deadline of a start without servers.
     const effects = step.capture(() => awaitServers(step, id));
     onTurnHook(step, call);
     step.emit(...effects);
@@ -108,7 +108,7 @@ function onSilentHook(step: ControlStep, call: HookCall): void {
   onTurnHook(step, { ...call, limited });
 }
 
-/** Receives a call of a tool: some are refused, some wait for the price of the answer that makes them. */
+/** Receives a call of a tool. Some calls are refused, others wait for the cost of the answer that makes them. */
 function onPreToolUse(step: ControlStep, call: AskingHook): void {
   const { payload, id } = call;
   const unchosen = unchosenSkill(step.state.options.skills, payload);
@@ -121,14 +121,14 @@ function onPreToolUse(step: ControlStep, call: AskingHook): void {
   onTurnHook(step, call);
 }
 
-/** Whether the caller has chosen a mode that may ask about a call which the child would carry out in its own. */
+/** Whether the caller has chosen a mode that may ask about a call which the child would carry out in its own mode. */
 function isTightened({ options, changes, appliedMode }: SessionState): boolean {
   const chosen = changes?.permissionMode;
   return options.loose === true && chosen !== undefined && chosen !== appliedMode &&
     chosen !== "bypassPermissions";
 }
 
-/** Counts a request of the turn, whose tools have returned, and stops the turn at a limit. */
+/** Counts a request of the turn whose tools have returned, and stops the turn at a limit. */
 function onPostToolBatch(step: ControlStep, call: AskingHook): void {
   const { payload, id } = call;
   onToolsReturned(step, payload);
@@ -138,7 +138,7 @@ function onPostToolBatch(step: ControlStep, call: AskingHook): void {
   onTurnHook(step, { ...call, limited });
 }
 
-/** Receives a Stop hook: the assistant is done, but may have to give a structured answer first. */
+/** Receives a Stop hook: the assistant has finished, but may have to give a structured answer first. */
 function onStop(step: ControlStep, call: AskingHook): void {
   const { id } = call;
   const owes = owesOutput(step.state);
@@ -153,7 +153,7 @@ function onStop(step: ControlStep, call: AskingHook): void {
     onTurnHook(step, call);
     deliverTogether(step);
   });
-  // Other Stop hooks may want the turn to go on.
+  // Other Stop hooks may continue the turn.
   const reply = isLastRequest ? { ...(owes ? REMINDER : {}), ...STOP } : undefined;
   const answer = answerHook(id, reply);
   if (!goesOn(step.state)) {
@@ -162,13 +162,13 @@ function onStop(step: ControlStep, call: AskingHook): void {
   }
   step.update({ stopHook: answer });
   step.emit(...effects);
-  // A turn that is settling has asked for the cost already.
+  // A turn that is settling has already asked for the cost.
   if (step.state.phase === "settling") return;
   step.emit(costDeadline());
   askCost(step);
 }
 
-/** Makes the turn go on until the model has given a structured answer. */
+/** Continues the turn until the model has given a structured answer. */
 function remindOfOutput(step: ControlStep, id: string): void {
   step.emit(answerHook(id, REMINDER), { type: "trace", text: "reminded" });
   step.update({ output: { ...step.state.output, reminded: true } });
@@ -176,7 +176,7 @@ function remindOfOutput(step: ControlStep, id: string): void {
   beginTurn(step);
 }
 
-/** Receives a question for a permission, which only the caller can give. */
+/** Receives a permission question, which only the caller can answer. */
 function onPermissionRequest(step: ControlStep, call: AskingHook): void {
   const { id: hookId, payload, at } = call;
   const { changes, options: { caller, unattended } } = step.state;
@@ -198,7 +198,7 @@ function onPermissionRequest(step: ControlStep, call: AskingHook): void {
   step.emit(...effects);
 }
 
-/** What the model is told of a call that needs a permission, where nobody can give one. */
+/** The message to the model about a call that needs a permission if nobody can give one. */
 function denialWordsOf({ options: { unattended } }: SessionState, payload: HookPayload): string {
   const { tool_input: input, cwd } = payload;
   return denialText({
@@ -213,9 +213,9 @@ function toolOf({ tool_name: tool }: HookPayload): string {
 }
 
 /**
- * Receives a call of a hook of the caller's. It tells nothing of the turn: our own hook of the same event does.
+ * Receives a call of a caller's hook. It shows nothing about the turn, because our own hook of the same event does.
  *
- * @param place the hook's place among those of the caller
+ * @param place the hook's index in the caller's hooks
  */
 function onCallback(step: ControlStep, call: HookCall, place: number): void {
   const { payload, id: hookId, at } = call;
@@ -230,24 +230,24 @@ function onCallback(step: ControlStep, call: HookCall, place: number): void {
     isNextPrompt(step.state, payload["prompt"]);
   if (mayAsk(step.state) || isOfNext) {
     const { agent_id: agentId } = payload;
-    // From now on the last words of this subagent are waited for.
+    // From now on, the turn waits for the last text of this subagent.
     if (callback.event === "SubagentStart" && typeof agentId === "string") {
       step.update({ silentAgents: new Set([...silentAgents, agentId]) });
     }
     askOncePrinted(step, { asking: { hookId, payload, callback }, at });
     return;
   }
-  // Escape or the end of the child ends what this hook guards.
+  // Escape or the end of the child stops the action that this hook guards.
   if (mayForbid(callback.event)) step.update({ withdrawnHooks: [...withdrawnHooks, hookId] });
   else step.emit(answerHook(hookId));
 }
 
-/** Whether an answer of the caller's still matters. */
+/** Whether an answer of the caller still has an effect. */
 function mayAsk({ phase }: SessionState): boolean {
   return phase !== "ending" && phase !== "interrupting" && phase !== "aborting";
 }
 
-/** Whether the child goes on by itself after a Stop, before the turn's cost is known. */
+/** Whether the child continues without a message after a Stop hook, before the turn's cost is known. */
 function goesOn(state: SessionState): boolean {
   const { options, phase, sent, hasBackgroundTasks } = state;
   return options.conversation === true &&
@@ -257,8 +257,8 @@ function goesOn(state: SessionState): boolean {
 }
 
 /**
- * Whether the child may have yet to connect to its MCP servers, or to record the tools of connected ones. A ready or busy
- * child may have to: on a busy machine its status is read before the hook.
+ * Whether the child may still have to connect to its MCP servers, or to record the tools of connected servers. This
+ * includes a ready or busy child: on a busy machine, its status is read before the hook.
  */
 function mustAwaitServers(state: SessionState, event: string): boolean {
   const { ending, options, hasSessionStarted, waitingStartHook } = state;
@@ -267,20 +267,20 @@ function mustAwaitServers(state: SessionState, event: string): boolean {
     event === "SessionStart" && !hasSessionStarted;
 }
 
-/** Hooks that tell that a request was answered: its tools have returned, or it has called none. */
+/** Hooks that show that a request was answered: its tools have returned, or it has called none. */
 const ENDS_OF_REQUESTS = ["PostToolBatch", "Stop"];
 
-/** Hooks that announce the end of a turn; PostToolBatch does where a limit stops the turn. */
+/** Hooks that announce the end of a turn. PostToolBatch does so if a limit stops the turn. */
 const ENDS_OF_TURNS = [...ENDS_OF_REQUESTS, "StopFailure"];
 
-/** Counts a request of the turn; subagents make requests of their own. */
+/** Counts a request of the turn. Requests of subagents do not count. */
 function countRequest(step: ControlStep, payload: HookPayload): void {
   if (payload["agent_id"] === undefined) step.update({ requests: step.state.requests + 1 });
 }
 
 /**
- * The limit that forbids a further request after the tools of this one; a subagent's requests cost money too. A refused
- * tool need not end a turn, whatever its hook says: the model would be told of the refusal.
+ * The limit that forbids a further request after the tools of this one. A subagent's requests also cost money. A
+ * refused tool need not end a turn, whatever its hook answers, because the model would receive the refusal.
  */
 function limitReached(state: SessionState, payload: HookPayload): SessionState["limited"] {
   if (isOverspent(state)) return "budget";
@@ -289,32 +289,34 @@ function limitReached(state: SessionState, payload: HookPayload): SessionState["
   return mayNotGoOn(state) ? "max-turns" : undefined;
 }
 
-/** Whether the turn has made as many requests as it may, so that no Stop hook can have it make another one. */
+/** Whether the turn has made its maximum number of requests, so that no Stop hook can cause another one. */
 function mayNotGoOn({ requests, options: { maxTurns } }: SessionState): boolean {
   return maxTurns !== undefined && requests + 1 > maxTurns;
 }
 
-/** Whether a hook shows that the child has gone on by itself after the turn that settles, before its prompt is read. */
+/** Whether a hook shows that the child has continued after the turn that settles, before the next prompt is read. */
 function isOfNextTurn(
   state: SessionState,
   { event, payload }: Pick<HookCall, "event" | "payload">,
 ): boolean {
   if (state.phase !== "settling") return false;
   if (event === "Stop") return isFirstStop(payload);
-  // A turn that another Stop hook has made go on may fail as well.
+  // A turn that another Stop hook has continued may also fail.
   if (isTurnFailure(event, payload)) return mayHaveGoneOn(state);
   if (payload["agent_id"] !== undefined) return false;
-  // No hook of the same turn follows the one that stops it at its limit.
+  // No hook of the same turn follows the hook that stops it at its limit.
   return (event === "PostToolBatch" && state.limited === "max-turns") ||
     (OF_TURNS.includes(event) && isNextTaken(state));
 }
 
-/** Whether there is a message, a notice or a wake-up with which the child can have gone on after the turn that settles. */
+/**
+ * Whether a message, a notice or a wake-up exists with which the child may have continued after the turn that settles.
+ */
 function mayHaveGoneOn(state: SessionState): boolean {
   const { sent, wakeup, lifeAt } = state;
   const isDue = wakeup === undefined ? mayBeWoken(state) : wakeup.at <= lifeAt;
   return sent.length > 0 || isDue || isFollowed(state);
 }
 
-/** Hooks that are called while a turn is under way. */
+/** Hooks that run during a turn. */
 const OF_TURNS = ["PreToolUse", "PermissionRequest", "PostToolBatch"];

@@ -16,20 +16,23 @@ import { compactText, isBlank, type Screen } from "../terminal/screen.ts";
 import type { SessionState } from "./session_state.ts";
 import { lookDeadline, startLookDeadline } from "./wait_times.ts";
 
-/** Time between a key in a dialog and the next look at it. */
+/** Time between a key in a dialog and the next look at the dialog, in milliseconds. */
 const DIALOG_LOOK_MS = 300;
-/** How long a screen with choices may stand unrecognised before it ends the run. */
+/** How long a screen with choices may stay unrecognised before it ends the run, in milliseconds. */
 const UNKNOWN_DIALOG_MS = 3000;
-/** How long a key may have no effect before it is pressed again: an early second one would hit the next dialog. */
+/**
+ * How long a key may have no effect before it is pressed again, in milliseconds. An early second key would hit the next
+ * dialog.
+ */
 const KEY_AGAIN_MS = 2000;
-/** How long a paste may be missing on the screen, from the first look. */
+/** How long a paste may be missing from the screen, in milliseconds from the first look. */
 const ECHO_PATIENCE_MS = 12_000;
-/** Most keys in dialogs until the child is busy: no known dialogs need more. */
+/** The maximum number of keys in dialogs until the child is busy. No known dialogs need more. */
 const MAX_DIALOG_KEYS = 20;
 
 /**
- * The answer to a permission dialog whose call the caller has allowed. The hook's answer closes the dialog long before,
- * unless a rule in `permissions.ask` has opened it.
+ * The answer to a permission dialog whose call the caller has allowed. The hook's answer usually closes the dialog long
+ * before, unless a rule in `permissions.ask` has opened it.
  */
 const ALLOWED: Pick<Dialog, "answer" | "patienceMs"> = {
   answer: { kind: "choose", choice: /^Yes$/u },
@@ -46,13 +49,13 @@ interface SeenScreen {
 interface SeenDialog extends SeenScreen {
   readonly dialog: Dialog;
   readonly choices: readonly Choice[];
-  /** When it was seen first. */
+  /** When the dialog was first seen. */
   readonly since: number;
 }
 
 /** Receives a screen: answers a dialog on it, or looks for a paste. */
 export function onScreen(step: ControlStep, seen: SeenScreen): void {
-  // The status of a dialog may come later than the screen that shows its choices.
+  // The status of a dialog may come later than the screen with its choices.
   const asks = step.state.status?.status === "waiting" || readChoices(seen.screen).length > 0;
   answerScreen(step, seen);
   enterAfterLook(step, { asks });
@@ -65,12 +68,12 @@ function answerScreen(step: ControlStep, { at, screen }: SeenScreen): void {
     onTaskListScreen(step, screen);
     return;
   }
-  // A key would decide what the caller is asked.
+  // A key would answer the question that the caller is asked.
   if (isAsking(step.state)) return;
   const dialog = recogniseDialog(screen, { when: status === undefined ? "start" : "later" });
   const choices = readChoices(screen);
   const text = compactText(screen);
-  // The text above a dialog may go on blinking, as a tool's name does.
+  // The text above a dialog may keep blinking, for example a tool's name.
   const allowed = dialog?.name === "permission"
     ? findAllowedOnScreen(step.state, screen)
     : undefined;
@@ -96,7 +99,7 @@ function answerScreen(step: ControlStep, { at, screen }: SeenScreen): void {
   }
 }
 
-/** Looks for a paste on the whole screen. A busy machine may draw it much later. */
+/** Looks for a paste on the whole screen. A busy machine may draw the paste much later. */
 function lookForPaste(
   step: ControlStep,
   { at, text, pasting, echo }: {
@@ -118,7 +121,10 @@ function lookForPaste(
   endSession(step, { kind: "undelivered", ...(image ? { image } : {}) });
 }
 
-/** Choices on the screen are a dialog unless the child says it is idle or busy: a reply may look like a list. */
+/**
+ * Choices on the screen are a dialog unless the child reports that it is idle or busy, because an answer may look like
+ * a list.
+ */
 function mayBeDialog({ status }: SessionState): boolean {
   return status === undefined || status.status === "waiting";
 }
@@ -127,7 +133,7 @@ function answerDialog(
   step: ControlStep,
   { at, since, screen, dialog, choices }: SeenDialog,
 ): void {
-  // The patience for somebody else's answer is over once the choice has been opened for typing.
+  // The wait for another answer ends once the choice has been opened for typing.
   const isOpened = editedAtCursor(screen) !== undefined;
   const patienceMs = (isOpened ? 0 : dialog.patienceMs ?? 0) - (at - since);
   if (patienceMs > 0) {
@@ -156,7 +162,7 @@ function answerDialog(
   step.emit({ type: "trace", text: `dialog "${dialog.name}": ${JSON.stringify(keys)}` });
 }
 
-/** Whether several calls are open, of which each may ask on the screen; an agent's own call asks no more. */
+/** Whether several calls are open, each of which may ask on the screen. An agent's own call no longer asks. */
 function hasSeveralCalls(state: SessionState): boolean {
   const { printedCalls } = recordPrintedLines(state);
   return printedCalls.filter(({ name, returned }) => !returned && !AGENT_TOOLS.includes(name))

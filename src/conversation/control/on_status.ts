@@ -9,11 +9,11 @@ import { endCarriedOutTurn, endHooklessTurn, endRecordedTurn, isStale } from "./
 import { idleDeadline, lookDeadline, recordDeadline } from "./wait_times.ts";
 
 /**
- * How long a stopped answer may take to get into the transcript once the child is idle, where the conversation goes on:
- * Claude Code delays lines by 0.1 s, and longer on a busy machine.
+ * How long the transcript may take to hold a stopped answer after the child is idle, if the conversation continues, in
+ * milliseconds. Claude Code delays lines by 0.1 s, and longer on a busy machine.
  */
 const RECORDED_MS = 1500;
-/** The same where there may be nothing to write down, and the user waits for this program to stop. */
+/** The same limit if there may be nothing to write, and the user waits for this program to stop. */
 const HURRIED_MS = 300;
 
 /** Receives the child's status: idle, busy, or waiting for a person. */
@@ -25,7 +25,7 @@ export function onStatus(
   if (version !== undefined) step.update({ version });
   if (isStale(step.state, reported)) return;
   step.update({
-    // A later dialog is another one, which may ask the same.
+    // A later dialog is a different one, even if its text is equal.
     ...(status === "busy" ? { dialogKeys: 0, screen: undefined } : {}),
     status: {
       status,
@@ -36,7 +36,7 @@ export function onStatus(
   const { phase, ending } = step.state;
   if (phase === "ending") return;
   if (phase === "interrupting") {
-    // The answer so far gets into the transcript a moment after the child is idle.
+    // Claude Code writes the answer so far to the transcript a moment after the child is idle.
     const isHurried = status !== "busy" && !isWrittenAfterStop(ending);
     if (isHurried) step.emit(deadline("interrupt", HURRIED_MS));
     return;
@@ -61,14 +61,14 @@ function emitStatusTrace(step: ControlStep): void {
 }
 
 function onBusy(step: ControlStep): void {
-  // A settling child is still busy: only idle, or another hook of the turn, decides.
+  // A child that settles is still busy. Only the idle status, or another hook of the turn, decides.
   if (step.state.phase === "settling" || !isOnStdin(step.state)) {
     markReady(step);
     step.emit(deadline("idle"));
     return;
   }
   beginTurn(step);
-  // A permission that a hook denied made the child wait for a moment: no dialog is left to look at.
+  // A permission that a hook denied made the child wait for a moment. No dialog is left on the screen.
   step.emit(deadline("idle"), deadline("look"));
 }
 
@@ -80,13 +80,13 @@ function onIdle(step: ControlStep): void {
   }
   if (endCarriedOutTurn(step) || endHooklessTurn(step)) return;
   const wasSubmitted = isSubmitted(step.state);
-  // The input box is there, so no start-up dialog is in the way.
+  // The input box is visible, so no start-up dialog covers it.
   markReady(step);
   if (phase === "starting" && step.state.sent.length === 0) {
     changePhase(step, { phase: "resting" });
   }
   step.emit(deadline("look"));
-  // The paste may have been looked for while a dialog stood in front of it.
+  // A dialog may have covered the paste when it was looked for.
   if (phase === "pasted") awaitEcho(step);
   deliverNext(step);
   if (wasSubmitted) step.emit(idleDeadline());
@@ -94,7 +94,7 @@ function onIdle(step: ControlStep): void {
 
 function onWaiting(step: ControlStep): void {
   const { phase, failure } = step.state;
-  // A failed request may put a menu on the screen, as a rate limit does: its choice does not matter any more.
+  // A failed request may put a menu on the screen, for example after a rate limit. Its choice no longer matters.
   if (phase === "settling" && failure !== undefined) {
     endSession(step, { kind: "failed", failure });
     return;
@@ -105,14 +105,14 @@ function onWaiting(step: ControlStep): void {
   if (!isAsking(step.state)) step.emit(lookDeadline());
 }
 
-/** Records when the hook ran that has announced the end of a turn; a status before that may say that the child is idle. */
+/** Records when the hook ran that has announced the end of a turn. An idle status from before that does not count. */
 export function onAnnounced(step: ControlStep, ranAt: number): void {
   step.update({ announcedAt: ranAt });
   const { status } = step.state;
   if (status !== undefined && status.status !== "busy") onStatus(step, status);
 }
 
-/** Whether the child finds its prompt on its stdin: then a busy child is busy with that. */
+/** Whether the child reads its prompt from its stdin. Then a busy child is working on that prompt. */
 function isOnStdin({ sent, taken }: SessionState): boolean {
   return [...sent, ...taken].some(({ way }) => way === "stdin");
 }

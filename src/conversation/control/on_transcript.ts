@@ -27,7 +27,7 @@ import {
 } from "./end_turn.ts";
 import { followUpDeadline, idleDeadline, settlingDeadlines } from "./wait_times.ts";
 
-/** The state before a line was read, as far as it is needed. */
+/** The parts of the state before a line was read that are still needed. */
 type KnownBefore =
   & Pick<SessionState, "hasPromptLine" | "hasRequestLine" | "awaitsPromptLine">
   & { readonly isFollowed: boolean };
@@ -38,7 +38,7 @@ interface Line {
   readonly sign: TranscriptSign;
 }
 
-/** Receives a line of the transcript, which may show what runs, what is written, and that the turn has ended. */
+/** Receives a line of the transcript. It may show which tools run, what is written, and that the turn has ended. */
 export function onTranscript(step: ControlStep, line: Entry): void {
   const sign = transcriptSign(line);
   const { childQueue: { wokenAgents }, knownLines } = step.state;
@@ -63,7 +63,7 @@ export function onTranscript(step: ControlStep, line: Entry): void {
     ? undefined
     : findWrittenPrompt(step.state, sign.asked);
   if (sign.prompt && asked?.isUnannounced && step.state.phase === "settling") {
-    // The child continues with a prompt of its queue, and the prompt's hook is not received yet.
+    // The child continues with a prompt of its queue, whose hook has not been received yet.
     endTurn(step, settledEnding(step.state) ?? { kind: "aborted" }, { recorded: false });
     onTranscript(step, line);
     return;
@@ -81,7 +81,7 @@ export function onTranscript(step: ControlStep, line: Entry): void {
     (!sign.prompt || asked?.isLate === true || (isNotice && awaitsLine(step.state)) ||
       isOfTurnBefore(step.state, line));
   if (asked !== undefined) {
-    // A message that joined the turn before is not one of this turn.
+    // A message that joined the previous turn does not belong to this turn.
     step.update(isLate ? { ...asked.changes, taken: step.state.taken } : asked.changes);
   }
   recordId(step, { line, given: ownId(knownLines, asked?.uuid) });
@@ -95,7 +95,7 @@ export function onTranscript(step: ControlStep, line: Entry): void {
   followLine(step, { line, sign }, before);
 }
 
-/** Records what a line tells about the session, whichever turn it belongs to. */
+/** Records the facts of a line about the session. They do not depend on the turn. */
 function recordSession(step: ControlStep, { line, sign }: Line): void {
   const childQueue = queueAfter(step.state, line);
   const tools = toolsAfter(step.state.tools, sign);
@@ -107,13 +107,13 @@ function recordSession(step: ControlStep, { line, sign }: Line): void {
   if (step.state.version === undefined && version !== undefined) step.update({ version });
 }
 
-/** Whether a line is from before the end of the turn before. */
+/** Whether a line was written before the end of the previous turn. */
 function isOfTurnBefore({ beganAfter }: SessionState, line: Entry): boolean {
   const { timestamp = "" } = line.type === "other" ? {} : line;
   return beganAfter !== undefined && Date.parse(timestamp) < beganAfter;
 }
 
-/** Whether the turn is that of a message whose line is still to be read. */
+/** Whether the turn belongs to a message whose line has not been read. */
 function awaitsLine({ taken, unwritten }: SessionState): boolean {
   return taken.some((prompt) => prompt.command === undefined && unwritten.includes(prompt));
 }
@@ -147,8 +147,8 @@ function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore
   }
   if (sign.end === "completed" && isHalted && phase === "working") return settleHaltedTurn(step);
   if (hasBackgroundTasks && line.type === "system" && line.subtype === "turn_duration") {
-    // This is the last line of a turn, at which its result is printed. The order of lines distinguishes the turn's own prompt
-    // from the next one. The time of the Stop hook does not.
+    // This is the last line of a turn, at which its result is printed. The order of lines distinguishes the turn's own
+    // prompt from the next one. The time of the Stop hook does not.
     return restWithTasks(step);
   }
   if (phase === "settling") {
@@ -163,8 +163,8 @@ function followLine(step: ControlStep, { line, sign }: Line, before: KnownBefore
 }
 
 /**
- * Whether another Stop hook has continued the turn after the hook that announced its end. On a busy machine the line about an
- * earlier Stop may be read after the next Stop.
+ * Whether another Stop hook has continued the turn after the hook that announced its end. On a busy machine, the line
+ * about an earlier Stop hook may be read after the next Stop hook.
  */
 function isContinued(
   { announcedAt = Infinity }: SessionState,
@@ -182,21 +182,21 @@ function settleHaltedTurn(step: ControlStep): void {
   if (!endRecordedTurn(step)) step.emit(...deadlines);
 }
 
-/** Begins the turn of a prompt that the transcript holds. */
+/** Begins the turn of a prompt that is in the transcript. */
 function beginWrittenTurn(step: ControlStep, before: KnownBefore): void {
   const isIdle = step.state.status?.status === "idle";
   step.update({ isPromptKnown: true });
   beginTurn(step);
-  // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
+  // A child that stays idle with the prompt in its transcript carried the prompt out itself, without the model.
   if (isIdle) step.emit(idleDeadline());
-  // The end of a task starts a turn; the first prompt may be written late.
+  // The end of a task starts a turn. The first prompt may be written late.
   if (before.hasPromptLine) step.emit(deadline("background"));
   deliverNext(step);
 }
 
 /**
- * Whether Escape was pressed to end this turn. On a busy machine the last line of the turn before may come seconds after
- * that turn, before this one's prompt. A command may have no line before its end.
+ * Whether Escape was pressed to end this turn. On a busy machine, the last line of the previous turn may come seconds
+ * after that turn, before this turn's prompt. A command may have no line before its end.
  */
 function mayBeStopped(state: SessionState): boolean {
   const { phase, mayHaveStaleEscape, hasPromptLine } = state;
@@ -212,14 +212,14 @@ function isRefused({ phase, status }: SessionState, { warns }: TranscriptSign): 
 }
 
 /**
- * Returns the id that the caller gave a message, unless another line has it. Claude Code finds only one of two lines with the
- * same id when it resumes a session, and may lose the lines before.
+ * Returns the id that the caller gave a message, unless another line has it. If two lines have the same id, Claude Code
+ * finds only one of them when it resumes a session, and may lose earlier lines.
  */
 function ownId(lines: SessionState["knownLines"], given: string | undefined): string | undefined {
   return given !== undefined && lines.has(given) ? undefined : given;
 }
 
-/** Records a line's id, and reports it where the caller gave the message another one. */
+/** Records a line's id, and reports it if the caller gave the message another one. */
 function recordId(
   step: ControlStep,
   { line, given }: { readonly line: Entry; readonly given: string | undefined },
@@ -244,10 +244,10 @@ function recordId(
   }
 }
 
-/** Records what one of a turn's lines shows about the turn. */
+/** Records the facts of a turn's line about the turn. */
 function recordTurn(step: ControlStep, { line, sign }: Line): void {
   const { state } = step;
-  // On a busy machine the last line of the turn before may be read after the next message is delivered.
+  // On a busy machine, the last line of the previous turn may be read after the next message is delivered.
   const isComplete = sign.end === "completed" && state.hasPromptLine;
   const carriedOut = state.isCarriedOut || (sign.carriedOut === true && endsTurn(state, line));
   const shellLimitMs = sign.shellLimitMs === undefined
@@ -260,7 +260,7 @@ function recordTurn(step: ControlStep, { line, sign }: Line): void {
     isCarriedOut: carriedOut,
     isHalted: (state.isHalted && !sign.prompt) || sign.halted === true,
     blocked: sign.blocked ?? (sign.prompt ? undefined : state.blocked),
-    // A text before a call, or before its result, does not end the turn, though the last text may be the same.
+    // A text before a call, or before its result, does not end the turn, even if the last text is equal.
     answer: sign.text ?? (sign.called.size + sign.returned.length > 0 ? "" : state.answer),
     isComplete: isComplete || (state.isComplete && sign.isSystem) ||
       (sign.failed === true && state.options.hookless === true),
@@ -270,8 +270,9 @@ function recordTurn(step: ControlStep, { line, sign }: Line): void {
 }
 
 /**
- * Whether the prompt is a command whose output ends the turn. A skill has output if a subagent runs it. The line that sets a
- * goal is a user line, and an API request follows; all other results of the goal command are system lines.
+ * Whether the prompt is a command whose output ends the turn. A skill has output if a subagent runs it. If a command
+ * sets a goal, its line has the type `user`, and an API request follows; all other results of the goal command are
+ * system lines.
  */
 function endsTurn(state: SessionState, line: Entry): boolean {
   const { version = "" } = state;
@@ -282,7 +283,7 @@ function endsTurn(state: SessionState, line: Entry): boolean {
     (command.name === GOAL_COMMAND && line.type === "system");
 }
 
-/** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */
+/** The running tools after a line of the transcript. Most lines neither hold a call nor a result. */
 function toolsAfter(
   tools: ReadonlyMap<string, string>,
   { called, returned }: TranscriptSign,

@@ -162,7 +162,9 @@ const SIGNS_OF_LIFE: ReadonlySet<Input["type"]> = new Set<Input["type"]>([
   "transcript",
 ]);
 
-/** Receives what comes when the child is gone: the rest of its transcript, and what the caller still sends. */
+/**
+ * Receives inputs after the child's end: the rest of its transcript, and further messages and requests of the caller.
+ */
 function receiveLate(step: ControlStep, input: Input): void {
   switch (input.type) {
     case "transcript":
@@ -196,7 +198,7 @@ function onUnheard(step: ControlStep): void {
   stopChild(step, { kind: "unheard" });
 }
 
-/** Receives a request of the caller's. A change may be for another child, which is started before its first message. */
+/** Receives a request of the caller. A change may need another child, which is started before its first message. */
 function onRequest(step: ControlStep, request: ControlRequest): void {
   const { changes } = step.state;
   receiveRequest(step, request);
@@ -217,7 +219,7 @@ function onMcpMessage(step: ControlStep, input: InputOf<"mcp-message">): void {
   }
 }
 
-/** Puts off what has waited while this program was stopped; only the run's own time has gone on. */
+/** Extends the deadlines that ran while this program was suspended. Only the time limit of the run continued. */
 function onSuspended(step: ControlStep, ms: number): void {
   const { screen, keyAt, lifeAt, openQuestions } = step.state;
   if (step.state.phase === "pasted") step.update({ echo: missedLater(step.state.echo, ms) });
@@ -243,19 +245,19 @@ function onExit(step: ControlStep, exit: InputOf<"exit">): void {
 /** The ending of a child that has ended by itself. */
 function endingAtExit(state: SessionState, exit: Exit): Ending {
   const { phase, wakeup, taken, turns, sent, queue, options } = state;
-  // A Stop that still waited for the idle status was the last one after all.
+  // A Stop hook that still waited for the idle status was the last one after all.
   const known = settledEnding(state) ?? refusal(state, exit);
   if (known !== undefined) return known;
-  // The next child takes the messages that this one has not taken, if this one has worked at all.
+  // If this child has done any work, the next child takes the messages that this one has not taken.
   const isUnasked = (phase === "resting" || phase === "entered") && !wakeup?.awaited &&
     taken.length === 0 && (turns > 0 || sent.length + queue.length === 0);
   return isUnasked && options.conversation ? { kind: "closed" } : { kind: "exited", exit };
 }
 
-/** The exit code with which Claude Code, and `claude -p`, end without beginning anything. */
+/** The exit code with which Claude Code and `claude -p` end if they refuse to start. */
 const REFUSED = 1;
 
-/** Why the child has not begun anything, in its own words. */
+/** The refusal of a child that has not begun any work, in its own words. */
 function refusal(state: SessionState, exit: Exit): Ending | undefined {
   const isEarly = state.phase === "starting" && state.status === undefined && !state.isReady;
   if (!isEarly || exit.kind !== "exited" || exit.code !== REFUSED) return undefined;
@@ -263,12 +265,12 @@ function refusal(state: SessionState, exit: Exit): Ending | undefined {
   return words === undefined ? undefined : { kind: "refused", words };
 }
 
-/** Receives the cost so far: after the announced end of a turn, that of the turn. */
+/** Receives the cost so far. After the announced end of a turn, it is the cost of the turn. */
 function onCost(step: ControlStep, cost: InputOf<"cost">): void {
   const { unpaidHooks, announcedAt, phase, stopHook } = step.state;
   onSpent(step, cost);
   if (unpaidHooks.length > 0) return;
-  // A status line that ran before the turn's last hook ran because of an earlier change.
+  // A status line that ran before the turn's last hook reports an earlier change.
   const isEarlier = cost.ranAt !== undefined && announcedAt !== undefined &&
     cost.ranAt < announcedAt;
   if (!isEarlier && (phase === "settling" || stopHook !== undefined)) settleCost(step);
@@ -278,12 +280,12 @@ function onCost(step: ControlStep, cost: InputOf<"cost">): void {
 function onSignal(step: ControlStep, signal: StopSignal): void {
   const { phase, ending, exitLeftMs } = step.state;
   if (phase === "interrupting") {
-    // A second signal ends the child at once.
+    // A second signal ends the child immediately.
     changePhase(step, { phase: "ending", ending });
     step.emit(...clearedDeadlines());
     killChild(step, "SIGKILL");
   } else if (phase === "ending") {
-    // The end after any other ending takes its usual time.
+    // After any other ending, the child may take the usual time to exit.
     if (ending.kind === "interrupted" || exitLeftMs < 0) killChild(step, "SIGKILL");
   } else {
     stopChild(step, { kind: "interrupted", signal });
@@ -291,8 +293,8 @@ function onSignal(step: ControlStep, signal: StopSignal): void {
 }
 
 /**
- * Receives a message of the caller's. An urgent one stops the turn under way, or the turn of an earlier message that still
- * waits: `claude -p` has begun that turn by then (2.1.330).
+ * Receives a message of the caller. An urgent message stops the current turn, or the turn of an earlier message that
+ * still waits: `claude -p` has begun that turn by then (2.1.330).
  */
 function onMessage(step: ControlStep, message: Message): void {
   const { isDismissed, ending } = step.state;
@@ -301,7 +303,8 @@ function onMessage(step: ControlStep, message: Message): void {
   const isOpen = ending === undefined;
   if (isOpen && timeLeftMs !== undefined) step.emit(deadline("timeout", timeLeftMs));
   if (isOpen && priority === "now") stopForUrgentMessage(step);
-  // Where no turn is under way, `claude -p` begins that of the first message at once. Here a child may have yet to start.
+  // If no turn is running, `claude -p` begins the turn of the first message immediately. Here a child may have to start
+  // first.
   const { phase, sent, queue } = step.state;
   const begun = (phase === "starting" || phase === "resting") && sent.length === 0 ? 1 : 0;
   step.update({ queue: enqueued(queue, message, { begun }) });
@@ -310,7 +313,7 @@ function onMessage(step: ControlStep, message: Message): void {
   deliverNext(step);
 }
 
-/** Receives that no messages follow: those that were sent are still answered. */
+/** Receives that the caller closed its input. Messages that were sent are still answered. */
 function onClosed(step: ControlStep): void {
   const { phase, ending } = step.state;
   step.update({ isOpen: false });
@@ -326,19 +329,19 @@ function closeIfDismissed(step: ControlStep): void {
   if (isDismissed && isOpen) onClosed(step);
 }
 
-/** Ends the session because of input that cannot be understood: no later input could be trusted. */
+/** Ends the session because of invalid input, after which no input can be trusted. */
 function onUnreadable(step: ControlStep, reason: string): void {
   const { ending } = step.state;
   step.update({ isOpen: false, queue: [] });
   if (ending === undefined) {
     endSession(step, { kind: "unreadable", reason });
   } else if (ending.kind === "renewed") {
-    // No other child takes the place of this one.
+    // No other child replaces this one.
     step.update({ ending: { kind: "unreadable", reason } });
   }
 }
 
-/** Receives the terms of a caller who comes after the child has started, before anything has been said in the session. */
+/** Receives the options of a caller who takes a warm child, before the session has any message. */
 function onTerms(step: ControlStep, terms: LateTerms): void {
   const { idleTimeoutMs: _, caller, ...options } = step.state.options;
   const { initializedBy: id, idleTimeoutMs } = terms;
@@ -367,7 +370,7 @@ function onSubagentLine(step: ControlStep, line: SubagentLine): void {
 function onTerminal(step: ControlStep, { bytes, at }: InputOf<"terminal">): void {
   const { phase, scanner: scannerBefore, firstOutputAt, isReady, hasPromptLine, status, options } =
     step.state;
-  // Unless a paste is to be seen, only queries matter.
+  // Only queries matter, unless a paste has to be seen.
   const only = phase === "pasted" ? undefined : PROBE_FINAL;
   const { state: scanner, tokens } = scanTerminal(scannerBefore, bytes, { only });
   const replies = answerProbes(tokens);
@@ -375,7 +378,7 @@ function onTerminal(step: ControlStep, { bytes, at }: InputOf<"terminal">): void
   if (firstOutputAt === undefined && !isReady) {
     step.emit(deadline("start", options.startTimeoutMs));
   }
-  // A child that draws goes on with its prompt, though on a busy machine its status may come seconds later.
+  // A child that draws is working on its prompt, although its status may come seconds later on a busy machine.
   if (phase === "working" && hasPromptLine && status?.status === "idle") step.emit(idleDeadline());
   step.update({ scanner, firstOutputAt: firstOutputAt ?? at });
   if (phase === "starting" && status === undefined) {

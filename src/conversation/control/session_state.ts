@@ -12,10 +12,10 @@ import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import { noFacts, type SharedFacts } from "../model/shared_facts.ts";
 
-/** Everything a session remembers between two inputs: its phase, and what it knows in every phase. */
+/** The state of a session between two inputs: its phase, and the facts that are known in every phase. */
 export type SessionState = CommonState & Phase;
 
-/** The state in every phase, one interface a subject. */
+/** The state in every phase, with one interface for each subject. */
 interface CommonState
   extends
     MessageState,
@@ -52,7 +52,10 @@ export function startSession(options: SessionOptions): SessionState {
   };
 }
 
-/** Whether the current turn, or the one just over, is the last of the conversation, and all requests are answered. */
+/**
+ * Whether the current turn, or the turn that has just ended, is the last of the conversation, and all requests are
+ * answered.
+ */
 export function isLast(
   { isOpen, queue, sent, consultedRequests, taskStops }: SessionState,
 ): boolean {
@@ -78,64 +81,64 @@ export type Phase =
   | OpenPhase
   | { readonly phase: "interrupting" | "ending" | "reading" | "ended"; readonly ending: Ending };
 
-/** A phase in which the ending is not known yet. */
+/** A phase in which the ending is unknown. */
 type OpenPhase =
   & { readonly ending?: undefined }
   & (
     | { readonly phase: "starting" | "resting" | "working" | "settling" | "aborting" }
     | {
       readonly phase: "pasted";
-      /** The parts of the prompt that are not seen on the screen yet; the first one has been pasted. */
+      /** The parts of the prompt that have not been seen on the screen. The first of them has been pasted. */
       readonly pasting: readonly PromptPart[];
       readonly echo: EchoState;
     }
     | {
       readonly phase: "entered";
-      /** Whether Enter is pressed once more if the next screen asks nothing. */
+      /** Whether Enter is pressed again if the next screen asks nothing. */
       readonly entersAgain: boolean;
     }
   );
 
 /** The state of the child's end. */
 interface EndState {
-  /** How often the child was told to go, reminders apart. */
+  /** How often the child was asked to exit, without reminders. */
   readonly kills: number;
   /**
-   * How much longer the child may take to go after the next reminder, in milliseconds; negative while it gets more time
-   * because its transcript does not hold the turn.
+   * The time that the child may take to exit after the next reminder, in milliseconds; negative while the child gets
+   * more time because its transcript does not hold the turn.
    */
   readonly exitLeftMs: number;
-  /** The pending SessionEnd hook, which keeps the child until its transcript holds the last turn. */
+  /** The pending SessionEnd hook, which delays the child's exit until its transcript holds the last turn. */
   readonly endHook?: string | undefined;
-  /** Whether only the child's exit is outstanding: its answer is written. */
+  /** Whether only the child's exit is outstanding, because its answer is written. */
   readonly isOutputComplete?: true;
-  /** Whether it was killed because it did not end. */
+  /** Whether the child was killed because it did not exit. */
   readonly isForced?: true;
   readonly exit?: Extract<Input, { readonly type: "exit" }>;
 }
 
 const NO_END: EndState = { kills: 0, exitLeftMs: 0 };
 
-/** The state of the child's start: what the first prompt waits for. */
+/** The state of the child's start, for which the first prompt waits. */
 interface StartState {
   /** Whether the child has shown that it can take a prompt. */
   readonly isReady: boolean;
   /** Whether the child's rendezvous socket takes a prompt. */
   readonly isReachable: boolean;
   /**
-   * Whether the first SessionStart hook has run, or is not waited for any longer: later ones, of a compaction or another
-   * session, do not delay a request.
+   * Whether the first SessionStart hook has run, or nothing waits for it any longer. Later ones, of a compaction or
+   * another session, do not delay a request.
    */
   readonly hasSessionStarted: boolean;
   /**
-   * The pending SessionStart hook, which delays the first request, and how often the child was pinged to see whether it
-   * has run its timers.
+   * The pending SessionStart hook, which delays the first request, and the number of pings that tested whether the
+   * child has run its timers.
    */
   readonly waitingStartHook?: {
     readonly id: string;
     readonly overdue: boolean;
     readonly pings?: number;
-    /** Whether the child has begun connections that are not done. */
+    /** Whether the child has begun connections that are not finished. */
     readonly connecting?: boolean;
   } | undefined;
   /** The results of connecting to MCP servers, by their names. */
@@ -153,17 +156,17 @@ interface MessageState {
   readonly isOpen: boolean;
   /** Whether the caller has ended the session: its further messages are ignored. */
   readonly isDismissed?: true;
-  /** Whether all messages together have one time limit, which runs already. */
+  /** Whether all messages together have one time limit, which is already running. */
   readonly isBounded?: true;
-  /** Messages that wait, the next one first. */
+  /** Waiting messages, the next one first. */
   readonly queue: readonly Message[];
-  /** Prompts that the child was given and is not known to have taken. */
+  /** Prompts that were delivered to the child and that it is not known to have taken. */
   readonly sent: readonly Prompt[];
-  /** Prompts that the child has taken, as a hook has told, and that the transcript does not hold yet. */
+  /** Prompts that the child has taken according to a hook, and that the transcript does not hold yet. */
   readonly unwritten: readonly Prompt[];
   /** The ids of the transcript's lines. */
   readonly knownLines: GrowingSet<string>;
-  /** The ids of prompts in the transcript, by those that the caller gave them. */
+  /** The ids of prompts in the transcript, by the ids that the caller gave them. */
   readonly lineIds: ReadonlyMap<string, string>;
 }
 
@@ -178,22 +181,22 @@ function noMessages(): MessageState {
   };
 }
 
-/** The child's terminal: its output, the keys that were typed, and what the screen asks. */
+/** The child's terminal: its output, the typed keys, and the question on the screen. */
 interface TerminalState {
-  /** Its size, in character cells. */
+  /** The size of the terminal, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
   readonly scanner: ScannerState;
-  /** The child's output as long as it has no status. */
+  /** The child's output while it has no status. */
   readonly written: Uint8Array;
   /** When the child wrote its first output, in milliseconds after its start; absent until then. */
   readonly firstOutputAt?: number;
-  /** How many images were put into files, and the number that the child gave the last of them. */
+  /** The number of images that were put into files, and the number that the child gave the last of them. */
   readonly images: { readonly placed: number; readonly number: number };
-  /** The last screen that was looked at, what it asks, and since when. */
+  /** The last screen that was examined, its question, and when it was first seen. */
   readonly screen?:
     | { readonly screen: Screen; readonly asks: string; readonly since: number }
     | undefined;
-  /** Keys pressed in dialogs since the child was busy last. */
+  /** The number of keys pressed in dialogs since the child was last busy. */
   readonly dialogKeys: number;
   /** When the last key in a dialog was pressed. */
   readonly keyAt?: number;
@@ -214,49 +217,52 @@ export interface ChildStatus {
   /** `idle`, `busy` or `waiting`. */
   readonly status: string;
   readonly waitingFor?: string;
-  /** Since when, in milliseconds since the epoch, where the child reports it. */
+  /** When the status was set, in milliseconds since the epoch, if the child reports it. */
   readonly updatedAt?: number;
 }
 
 /**
- * The child's own queue: messages that the caller sends while a turn is under way, and the ends of tasks in the background.
- * Each starts a turn if no turn takes it up.
+ * The child's own queue: messages that the caller sends during a turn, and the ends of background tasks. Each entry
+ * starts a turn unless a turn takes it.
  */
 export interface ChildQueue {
   readonly length: number;
   /** Whether the end of a task is in the queue, or has been since the queue was empty. */
   readonly hasNotice: boolean;
-  /** When the child last took such an end out of the queue, in milliseconds since the epoch; absent once a turn has begun. */
+  /**
+   * When the child last took a task's end out of the queue, in milliseconds since the epoch; absent once a turn has
+   * begun.
+   */
   readonly noticeTakenAt?: number | undefined;
-  /** Tasks that the session has started in the background, and whose ends have not been in the queue. */
+  /** Background tasks that the session has started, and whose ends have not been in the queue. */
   readonly runningTasks: ReadonlySet<string>;
   /** Tasks whose ends have been in the queue. */
   readonly endedTasks: ReadonlySet<string>;
-  /** The subagents that have put shells into the background, by the ids of the shells. */
+  /** The subagents that have moved shells to the background, by the ids of the shells. */
   readonly shellOwners: ReadonlyMap<string, string>;
-  /** Subagents that were over and are at work again because such a shell has ended. */
+  /** Subagents that had ended and work again because their shell has ended. */
   readonly wokenAgents: ReadonlySet<string>;
 }
 
-/** The state of the child, whatever turn it is in. */
+/** The state of the child that does not depend on the turn. */
 interface ChildState {
   /** When the child or the caller last gave a sign of life. */
   readonly lifeAt: number;
-  /** Its last status, once its status file exists. */
+  /** The child's last status; absent while it has no status file. */
   readonly status?: ChildStatus;
-  /** The version of Claude Code, once its status file or its transcript tells it. */
+  /** The version of Claude Code, once the child's status file or transcript names it. */
   readonly version?: string;
-  /** Names of the tools that run, by the ids of their calls. */
+  /** Names of the running tools, by the ids of their calls. */
   readonly tools: ReadonlyMap<string, string>;
   readonly childQueue: ChildQueue;
   /**
-   * When the child wakes the model, in milliseconds after its start, if it does, and whether the session waits for nothing
-   * else.
+   * When the child will wake the model, in milliseconds after its start, if it will, and whether the session waits only
+   * for that.
    */
   readonly wakeup?: { readonly at: number; readonly awaited?: true } | undefined;
-  /** Whether the transcript has a goal that is not reached yet. */
+  /** Whether the transcript has a goal that is not reached. */
   readonly pursuesGoal: boolean;
-  /** How many turns the child has outlived. */
+  /** The number of turns that the child has outlived. */
   readonly turns: number;
 }
 
@@ -281,23 +287,25 @@ const NEW_CHILD: ChildState = {
 interface RequestState {
   /** The body of the first initialization. */
   readonly initialization?: JsonObject;
-  /** The helper's answer to the initialization of a caller that has yet to come. */
+  /** The helper's answer to the initialization of a future caller. */
   readonly earlyInitialization?: Extract<HelperReply, { readonly response: unknown }> | undefined;
-  /** Answers to requests that came after an initialization which has not been answered yet. */
+  /** Answers to requests that came after an unanswered initialization. */
   readonly deferredAnswers: readonly DeferredAnswer[];
   /** Requests that wait for an answer of the headless helper, by their ids. */
   readonly consultedRequests: ReadonlyMap<string, ControlRequest>;
-  /** What the child of the next message is to be started with, where it differs from this child. */
+  /**
+   * The changes with which the child of the next message has to start; absent if it need not differ from this child.
+   */
   readonly changes?: ChildChanges;
-  /** The ids of the calls that are to go into the background, and how often the key for it was pressed. */
+  /** The ids of the calls that will go to the background, and how often the key for this was pressed. */
   readonly backgrounding?:
     | { readonly calls: ReadonlySet<string>; readonly presses: number }
     | undefined;
-  /** Tasks in the background that the caller wants to be stopped, one after the other. */
+  /** Background tasks that the caller wants to stop, one after the other. */
   readonly taskStops: readonly TaskStop[];
   /** The names that the list of tasks may show for the task of a call, by the ids of calls that have not returned. */
   readonly launchedCalls: ReadonlyMap<string, readonly string[]>;
-  /** The names that the list of tasks may show for tasks in the background, by the ids of the tasks. */
+  /** The names that the list of tasks may show for background tasks, by the ids of the tasks. */
   readonly taskNames: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -308,17 +316,20 @@ interface DeferredAnswer {
   readonly answer: Effect;
 }
 
-/** The stop of a task in the background, by keys in the list of tasks. */
+/** The stop of a background task, by keys in the list of tasks. */
 export interface TaskStop {
   readonly request: ControlRequest;
   readonly task: string;
-  /** What is awaited: that keys may be pressed, the list of tasks, the task in it, the task's end, or that the list is closed. */
+  /**
+   * The awaited event: that keys may be pressed, the list of tasks, the task in it, the task's end, or that the list is
+   * closed.
+   */
   readonly stage: "waiting" | "opening" | "finding" | "ending" | "closing";
-  /** How often the screen was looked at in this stage. */
+  /** How often the screen was examined in this stage. */
   readonly looks: number;
   /** Why the task cannot be stopped. */
   readonly failure?: string;
-  /** Whether the caller has its answer, and only the list is still open. */
+  /** Whether the caller has received its answer, and only the list is still open. */
   readonly answered?: true;
 }
 
@@ -330,15 +341,15 @@ const NO_REQUESTS: RequestState = {
   taskNames: new Map(),
 };
 
-/** What the conversation has cost, and which tools wait for the price of an answer. */
+/** The cost of the conversation, and the tools that wait for the cost of an answer. */
 interface SpendingState {
-  /** What the conversation has cost, in US dollars, as far as the child has reported it. */
+  /** The cost of the conversation in US dollars that the child has reported. */
   readonly spentUsd: number;
-  /** How long its requests to the API took, in milliseconds, as far as the child has reported it. */
+  /** The duration of its API requests in milliseconds that the child has reported. */
   readonly apiDurationMs: number;
-  /** PreToolUse hooks that wait for the price of the answer that calls their tools, and the agents of the tools. */
+  /** PreToolUse hooks that wait for the cost of the answer that calls their tools, and the agents of the tools. */
   readonly unpaidHooks: readonly { readonly id: string; readonly agent: string }[];
-  /** The agents whose last answer is paid or is waited for, by id; the id of the main agent is empty. */
+  /** The agents whose last answer is paid or whose cost is awaited, by id. The id of the main agent is empty. */
   readonly paidAgents: ReadonlySet<string>;
 }
 
@@ -346,7 +357,7 @@ function nothingSpent({ paidUsd = 0 }: Pick<SessionOptions, "paidUsd">): Spendin
   return { spentUsd: paidUsd, apiDurationMs: 0, unpaidHooks: [], paidAgents: new Set() };
 }
 
-/** Whether the conversation has cost as much as it may. */
+/** Whether the budget of the conversation is used up. */
 export function isOverspent(
   { options: { maxBudgetUsd }, spentUsd }: Pick<SpendingState, "spentUsd"> & {
     readonly options: Pick<SessionOptions, "maxBudgetUsd">;

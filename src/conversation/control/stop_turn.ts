@@ -8,33 +8,38 @@ import type { SessionState } from "./session_state.ts";
 import { isSent } from "./taken_prompts.ts";
 import { idleDeadline } from "./wait_times.ts";
 
-/** The key that deletes what keeps prompts out of the input box. */
+/** The key that deletes the character which keeps prompts out of the input box. */
 const BACKSPACE = "\x7f";
 /**
- * How long a child that has drawn something since Escape was pressed may go on before Escape is pressed again. One Escape
- * too many hits a prompt in the child's queue: the child puts the prompt into its input box, or stops it before it is
- * written down (2.1.330).
+ * How long a child that has drawn since Escape was pressed may continue before Escape is pressed again, in
+ * milliseconds. A surplus Escape hits a prompt in the child's queue: the child puts the prompt into its input box, or
+ * stops it before it is written to the transcript (2.1.330).
  */
 const AGAIN_MS = 3000;
-/** After so many Escapes the child counts as unstoppable. */
+/** The number of Escapes after which the child counts as unstoppable. */
 const MAX_ESCAPES = 5;
-/** For how many seconds a child may draw nothing after Escape: it has not even read the key. */
+/**
+ * The maximum number of seconds in which a child may draw nothing after Escape. Such a child has not even read the key.
+ */
 const MAX_UNREAD = 30;
-/** For how many seconds a child may not have taken a prompt that it may have lost, or not have made its first request. */
+/**
+ * The maximum number of seconds in which a child may not have taken a prompt that it may have lost, or not have made
+ * its first request.
+ */
 const MAX_UNTAKEN = 5;
-/** The tool whose calls run to their end in `claude -p` 2.1.330 when an urgent message comes. */
+/** The tool whose calls `claude -p` 2.1.330 completes when an urgent message comes. */
 const COMMAND_TOOL = "Bash";
 
 /**
- * Stops the turn under way, or the next one: `claude -p` has begun the turn of a message by the time it reads the request
- * after that message (2.1.330), while our child may have yet to start.
+ * Stops the current turn, or the next one. `claude -p` has begun the turn of a message by the time it reads the next
+ * request (2.1.330), but our child may still be starting.
  */
 export function stopTurn(step: ControlStep): void {
   const { phase, isOnlyBackground, sent, queue } = step.state;
   switch (phase) {
     case "working":
     case "entered":
-      // Tasks in the background are no turn: Escape would hit the next one.
+      // Background tasks are no turn: Escape would hit the next one.
       if (!isOnlyBackground) abortTurn(step);
       return;
     case "settling":
@@ -49,10 +54,10 @@ export function stopTurn(step: ControlStep): void {
 }
 
 /**
- * Stops the turn under way for an urgent message, but lets a running command end before that. `claude -p` 2.1.330 does not
- * kill the command either: the turn goes on until the command has ended, or its own timeout has put it into the background.
- * Everything else is stopped at once, as there: an answer, a subagent, a call of an MCP server, a question to the caller.
- * Of several calls the later ones must not begin.
+ * Stops the current turn for an urgent message, but lets a running command end first. `claude -p` 2.1.330 does not kill
+ * the command either: the turn continues until the command has ended, or its own timeout has moved it to the
+ * background. Everything else is stopped immediately, as in `claude -p`: an answer, a subagent, a call of an MCP
+ * server, a question to the caller. Of several calls, the later ones must not begin.
  */
 export function stopForUrgentMessage(step: ControlStep): void {
   const { phase, tools } = step.state;
@@ -62,7 +67,7 @@ export function stopForUrgentMessage(step: ControlStep): void {
   else stopTurn(step);
 }
 
-/** Stops the turn once the command has ended that `stopForUrgentMessage` waits for, or the caller is asked something. */
+/** Stops the turn once the command of `stopForUrgentMessage` has ended, or the caller is asked a question. */
 export function stopAfterCommand(step: ControlStep): void {
   const { stopsAfter, phase, tools } = step.state;
   if (stopsAfter === undefined || phase !== "working") return;
@@ -79,19 +84,19 @@ function withFirstStopped<Kind extends Message>(messages: readonly Kind[]): read
   return messages.map((message, at) => at === 0 ? { ...message, stopped: true } : message);
 }
 
-/** Stops the turn of the prompt that the child has just been given, if the caller has stopped that prompt. */
+/** Stops the turn of the prompt that the child has just received, if the caller has stopped that prompt. */
 export function abortIfStopped(step: ControlStep): void {
   if (step.state.sent[0]?.stopped) abortTurn(step);
 }
 
 /**
- * Ends the turn under way as a person would, and nothing else: the conversation goes on, and the model knows what was
- * asked, as with `claude -p`.
+ * Ends the current turn as a person would. The conversation continues, and the model knows the prompt, as with `claude
+ * -p`.
  *
- * Escape is pressed once the transcript holds the prompt. An earlier Escape would stop nothing, if the child has yet to
- * take the prompt, or a prompt that the model is never told of. Where the child has something in its queue, 2.1.330 goes on
- * with that before a turn has ended that is stopped before its first request, and writes the line that says so after the
- * next prompts, as if those were stopped. So Escape waits for that request too.
+ * Escape is pressed once the transcript holds the prompt. An earlier Escape would have no effect if the child has not
+ * taken the prompt, or it would stop a prompt that the model never sees. If a turn is stopped before its first request
+ * and the child has prompts in its queue, 2.1.330 continues with the queue before the turn has ended. It then writes
+ * the line about the stop after the next prompts, as if those were stopped. So Escape also waits for the first request.
  */
 function abortTurn(step: ControlStep): void {
   const { phase } = step.state;
@@ -108,7 +113,7 @@ function abortTurn(step: ControlStep): void {
   });
 }
 
-/** Waits for the turn to end by itself, because of an answer that stops it; Escape is pressed if it does not. */
+/** Waits for the turn to end because of an answer that stops it. If it does not end, Escape is pressed. */
 export function awaitStoppedTurn(step: ControlStep): void {
   if (step.state.phase !== "working") return;
   changePhase(step, { phase: "aborting" });
@@ -116,7 +121,7 @@ export function awaitStoppedTurn(step: ControlStep): void {
   step.emit({ type: "trace", text: "stopped by the caller's answer" });
 }
 
-/** Presses Escape in a turn that is to be stopped, if the hook or the line that has just been read makes that possible. */
+/** Presses Escape in a turn that has to be stopped, if the hook or line that has just been read makes this possible. */
 export function pressEscapeOnceStoppable(step: ControlStep): void {
   const { phase, escapes } = step.state;
   if (phase !== "aborting" || escapes > 0) return;
@@ -124,25 +129,28 @@ export function pressEscapeOnceStoppable(step: ControlStep): void {
   else step.emit(deadline("interrupt", INTERRUPT_MS));
 }
 
-/** Whether, as far as lines tell, the child can be stopped as if nothing else were to follow. */
+/** Whether, according to lines, a stop of the child ends only this turn. */
 function isStoppable(state: SessionState): boolean {
   return isPromptRecorded(state) && (state.hasRequestLine || state.sent.length === 0);
 }
 
-/** Whether the transcript holds the prompt; after a Stop hook that has named tasks in the background, the next turn's. */
+/**
+ * Whether the transcript holds the prompt. After a Stop hook that has named background tasks, this is the next turn's
+ * prompt.
+ */
 export function isPromptRecorded({ hasPromptLine, awaitsPromptLine }: SessionState): boolean {
   return hasPromptLine && !awaitsPromptLine;
 }
 
 /**
- * Whether a prompt whose hooks run is not that of the turn that is to be stopped. The hooks of a turn's own prompt end before
- * its line is written: the child goes on with a prompt in its queue.
+ * Whether a prompt whose hooks run does not belong to the turn that has to be stopped. The hooks of a turn's own prompt
+ * end before its line is written, so the child has continued with a prompt in its queue.
  */
 export function isNextPrompt(state: SessionState, prompt: unknown): boolean {
   return isPromptRecorded(state) || (state.isPromptKnown && isSent(state, prompt));
 }
 
-/** Stops nothing any more: the turn is complete, but for its tasks in the background. */
+/** Cancels the stop: the turn is complete, except for its background tasks. */
 export function cancelAbort(step: ControlStep): void {
   const { phase, escapes } = step.state;
   if (phase !== "aborting") return;
@@ -150,11 +158,11 @@ export function cancelAbort(step: ControlStep): void {
   step.update({ escapes: 0, hasDrawn: false, stalls: 0, mayHaveStaleEscape: escapes > 0 });
   step.emit(deadline("interrupt"));
   clearInputBox(step, escapes);
-  // A subagent in the background waits for the answer to a hook.
+  // A background subagent waits for the answer to a hook.
   refuseWithdrawn(step);
 }
 
-/** Takes the child's first output after Escape as the sign that the child has read the key. */
+/** Treats the child's first output after Escape as the sign that the child has read the key. */
 export function recordDrawing(step: ControlStep): void {
   const { phase, escapes, hasDrawn, status } = step.state;
   if (phase !== "aborting" || escapes === 0 || hasDrawn) return;
@@ -162,7 +170,7 @@ export function recordDrawing(step: ControlStep): void {
   if (status?.status !== "idle") step.emit(deadline("interrupt", AGAIN_MS));
 }
 
-/** Presses Escape again, waits longer or gives up: the child is not idle, though it was to stop. */
+/** Presses Escape again, waits longer or gives up: the child should have stopped, but is not idle. */
 export function retryAbort(step: ControlStep): void {
   const { escapes, hasDrawn, stalls } = step.state;
   if (isPromptTaken(step.state)) {
@@ -172,7 +180,7 @@ export function retryAbort(step: ControlStep): void {
       return;
     }
     if (hasDrawn) {
-      // A hook that holds up the turn although Escape was read goes on with a veto.
+      // A hook that delays the turn although Escape was read continues with a veto.
       refuseWithdrawn(step);
       pressEscape(step);
       return;
@@ -188,9 +196,9 @@ export function retryAbort(step: ControlStep): void {
 }
 
 /**
- * Whether the child is known to have taken the turn's prompt: before that there is nothing to stop. A command has no hook,
- * and of a compaction there is no line before its end. A command is only given to a child that rests, so a busy child is
- * busy with that.
+ * Whether the child is known to have taken the turn's prompt. Before that, there is nothing to stop. A command has no
+ * hook, and a compaction has no line before its end. A command is delivered only to a child that rests, so a busy child
+ * is working on the command.
  */
 export function isPromptTaken(
   { isPromptKnown, hasPromptLine, isWakeup, taken, sent, status, escapes }: SessionState,
@@ -202,9 +210,9 @@ export function isPromptTaken(
 }
 
 /**
- * Whether the turn that is to be stopped is over, though no line says so. A child that cannot be stopped yet may be busy
- * while its status file still says idle: on a busy machine that takes 2 s. An Escape for the turn before may have hit the
- * prompt; then the child has forgotten it after some seconds.
+ * Whether the turn that has to be stopped has ended, although no line shows it. A child that cannot be stopped yet may
+ * be busy while its status file is still idle: on a busy machine, for 2 s. An Escape for the previous turn may have hit
+ * the prompt; then the child forgets it after some seconds.
  */
 export function isAborted(state: SessionState): boolean {
   const { status, escapes, mayHaveStaleEscape, stalls } = state;
@@ -212,12 +220,12 @@ export function isAborted(state: SessionState): boolean {
   return status?.status === "idle" && (escapes > 0 || isStoppable(state) || isForgotten);
 }
 
-/** Deletes what was typed before each Escape, once the turn is over. */
+/** Deletes the characters that were typed before each Escape, once the turn has ended. */
 export function clearInputBox(step: ControlStep, escapes: number): void {
   if (escapes > 0) step.emit(write(BACKSPACE.repeat(escapes)));
 }
 
-/** Presses Escape after a character: the child's drawing of the character tells that it has read both. */
+/** Presses Escape after a character. When the child draws the character, it has read both. */
 function pressEscape(step: ControlStep): void {
   step.update({ escapes: step.state.escapes + 1, hasDrawn: false, stalls: 0 });
   step.emit(write(`${KEPT_OUT}${ESCAPE}`));
@@ -230,9 +238,9 @@ function emitAbortDeadlines(step: ControlStep): void {
 }
 
 /**
- * Whether the child may have lost the turn's prompt: an Escape that was meant for the turn before may have hit it. A child
- * that has the prompt in its queue puts it into its input box then, and one that runs the hooks of the prompt forgets it.
- * Either is idle from then on, and writes nothing down (2.1.330).
+ * Whether the child may have lost the turn's prompt: an Escape for the previous turn may have hit it. A child that has
+ * the prompt in its queue then puts it into its input box, and a child that runs the hooks of the prompt forgets it.
+ * Both are idle from then on, and write nothing to the transcript (2.1.330).
  */
 export function isPromptLost(
   { mayHaveStaleEscape, hasPromptLine, phase, status }: SessionState,
@@ -241,12 +249,12 @@ export function isPromptLost(
     status?.status === "idle";
 }
 
-/** Bounds the wait for a sign of a prompt that may be lost. */
+/** Limits the wait for a sign of a prompt that may be lost. */
 export function boundLostPrompt(step: ControlStep): void {
   step.emit(isPromptLost(step.state) ? idleDeadline() : deadline("idle"));
 }
 
-/** Has another child take the lost prompts: nobody knows what this one has in its input box. */
+/** Has another child take the lost prompts, because the content of this child's input box is unknown. */
 export function resendLostPrompts(step: ControlStep): void {
   const { sent, taken, changes = {} } = step.state;
   step.update({ sent: [...taken, ...sent], taken: [] });

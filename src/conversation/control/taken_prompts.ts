@@ -3,20 +3,20 @@ import { isTextOf, type Message, type Prompt } from "./message.ts";
 import { isNotification } from "../../claude/transcript/task_notification.ts";
 import type { SessionState } from "./session_state.ts";
 
-/** Whether the child was sent a text, and is not known to have taken it. */
+/** Whether a text was delivered to the child, and the child is not known to have taken it. */
 export function isSent({ sent }: SessionState, text: unknown): boolean {
   return sameAs(sent, text) >= 0;
 }
 
-/** Moves a text that a hook names from what was sent to what the child has taken, if it is there. */
+/** Moves a text that a hook names from the sent to the taken prompts, if it was sent. */
 export function takeSent(step: ControlStep, text: unknown): void {
   const place = sameAs(step.state.sent, text);
   if (place >= 0) takeUnwritten(step, place);
 }
 
 /**
- * Makes the first prompt that was sent the turn's own, though no hook has said so. In the turn of a wake-up, or of the end
- * of a task, a prompt that was sent waits in the child's queue.
+ * Makes the first sent prompt the turn's own, although no hook has named it. In the turn of a wake-up, or of a task's
+ * end, a sent prompt waits in the child's queue.
  */
 export function takeFirst(step: ControlStep): void {
   const { taken, sent, isWakeup, isTaskNotice } = step.state;
@@ -31,26 +31,26 @@ function takeUnwritten(step: ControlStep, place: number): void {
   });
 }
 
-/** What the transcript's line of a prompt tells. */
+/** The facts in the transcript's line of a prompt. */
 export interface WrittenPrompt {
-  /** Whether the line is that of a prompt that the child was sent. */
+  /** Whether the line belongs to a prompt that was delivered to the child. */
   readonly isFound: boolean;
-  /** What the line changes in the session. */
+  /** The changes of the line to the session. */
   readonly changes: Partial<SessionState>;
-  /** The id that the caller gave the prompt, if it gave one. */
+  /** The id that the caller gave the prompt, if any. */
   readonly uuid?: string | undefined;
-  /** Whether the child has taken the prompt, and no hook has told so. */
+  /** Whether the child has taken the prompt without a report of a hook. */
   readonly isUnannounced: boolean;
   /** Whether the prompt belongs to an earlier turn. */
   readonly isLate: boolean;
 }
 
 /**
- * Finds the prompt of a line: of a prompt's own, or of a message that became a part of a turn. A command has another text
- * in its line. Whether a prompt from the child's stdin or input box kept its text is checked when the turn is over.
+ * Finds the prompt of a line, or the message that joined a turn with this line. A command has another text in its line.
+ * Whether a prompt from the child's stdin or input box kept its text is checked when the turn has ended.
  */
 export function findWrittenPrompt(state: SessionState, text: string): WrittenPrompt {
-  // The line of a prompt that was sent is not that of a command before it, which may never have a line.
+  // The line of a sent prompt does not belong to an earlier command, which may never have a line.
   const known = isSent(state, text)
     ? sameAs(state.unwritten, text)
     : placeOf(state.unwritten, text);
@@ -75,22 +75,22 @@ export function findWrittenPrompt(state: SessionState, text: string): WrittenPro
   };
 }
 
-/** The id that the caller gave a message, where no other line has it. */
+/** The id that the caller gave a message, if no other line has it. */
 function ownId(prompt: Prompt | undefined): string | undefined {
   return prompt?.namesake ? undefined : prompt?.uuid;
 }
 
-/** The first prompt that was sent and is not taken; else the first that the turn has taken. */
+/** The first prompt that was sent and not taken; otherwise the first that the turn has taken. */
 export function currentPrompt({ sent, taken }: SessionState): Prompt | undefined {
   return sent[0] ?? taken[0];
 }
 
-/** The prompts of the last turn, or of the one that never began. */
+/** The prompts of the last turn, or of a turn that never began. */
 export function lastMessages({ sent, taken }: SessionState): readonly Prompt[] {
   return taken.length > 0 ? taken : sent;
 }
 
-/** The messages that are still to be answered when the child is gone: its current turn, or the next one, has failed. */
+/** The messages without an answer at the end of the child. Its current turn, or the next one, has failed. */
 export function untakenMessages(
   { ending, queue, sent, taken }: SessionState,
 ): readonly Message[] {

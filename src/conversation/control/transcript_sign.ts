@@ -13,7 +13,7 @@ import {
 } from "../../claude/transcript/special_entries.ts";
 import { asText, isJsonObject } from "../../json_object.ts";
 
-/** What control needs to know about a line of the transcript. */
+/** The facts about a line of the transcript that control needs. */
 export interface TranscriptSign {
   /** Whether the line is a prompt. */
   readonly prompt: boolean;
@@ -22,7 +22,7 @@ export interface TranscriptSign {
    * prompt, which the caller did not send.
    */
   readonly asked?: string;
-  /** Whether the line is a remark of Claude Code about the session. */
+  /** Whether the line is a message of Claude Code about the session. */
   readonly isSystem: boolean;
   /** The text of an answer; absent for none. */
   readonly text?: string;
@@ -30,19 +30,22 @@ export interface TranscriptSign {
   readonly end?: "completed" | "interrupted";
   /** When a Stop hook continued the turn, in milliseconds since the epoch, if the line reports that. */
   readonly continuedAt?: number;
-  /** Whether the line is an API error in place of an answer. */
+  /** Whether the line is an API error instead of an answer. */
   readonly failed?: true;
-  /** Whether the line is the output of a command that Claude Code has carried out by itself. */
+  /** Whether the line is the output of a command that Claude Code has carried out itself. */
   readonly carriedOut?: true;
   /** Whether the line is a warning for the user, for example about an unknown command. */
   readonly warns?: true;
   /** Whether a hook has stopped the turn after a tool: no Stop hook follows. */
   readonly halted?: true;
-  /** The text in place of an answer, if a hook has blocked the prompt. */
+  /** The text that replaces an answer, if a hook has blocked the prompt. */
   readonly blocked?: string;
-  /** In how many milliseconds the model is to be woken, or that it is not any more; absent where that stays as it is. */
+  /**
+   * The delay until the model is woken, in milliseconds, or that it will not be woken; absent if the line changes
+   * neither.
+   */
   readonly wakeup?: number | "never";
-  /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
+  /** The longest time that calls on the line give a background shell, in milliseconds; absent for none. */
   readonly shellLimitMs?: number;
   /** Names of the tools that the line calls, by the ids of the calls. */
   readonly called: ReadonlyMap<string, string>;
@@ -133,7 +136,7 @@ function wakeupOf(entry: Entry): Pick<TranscriptSign, "wakeup"> {
   return entry.type === "other" ? {} : { wakeup: wakeup - Date.parse(entry.timestamp ?? "") };
 }
 
-/** The text of a prompt, which is a block where several prompts were asked at once. */
+/** The text of a prompt. It is a block if Claude Code took several prompts together. */
 function promptText(content: string | readonly ContentBlock[]): string {
   if (typeof content === "string") return content;
   return content.map(({ text }) => typeof text === "string" ? text : "").join("");
@@ -148,7 +151,7 @@ function textOf(content: readonly ContentBlock[]): { readonly text?: string } {
   return texts.length === 0 ? {} : { text: texts.join("") };
 }
 
-/** The longest `timeout` of calls that run something in the background. */
+/** The longest `timeout` of calls that run a command in the background. */
 function shellLimitOf(content: readonly ContentBlock[]): { readonly shellLimitMs?: number } {
   const limits = content.map(({ input }) =>
     isJsonObject(input) && input.run_in_background === true ? input.timeout : undefined

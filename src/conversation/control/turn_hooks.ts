@@ -22,7 +22,7 @@ interface TurnHook
   readonly limited?: SessionState["limited"];
 }
 
-/** Receives a hook that shows that the turn runs, or has ended. */
+/** Receives a hook that shows that the turn is running or has ended. */
 export function onTurnHook(step: ControlStep, hook: TurnHook): void {
   const { phase, ending } = step.state;
   const { event, payload, limited } = hook;
@@ -32,7 +32,7 @@ export function onTurnHook(step: ControlStep, hook: TurnHook): void {
     return;
   }
   if (phase === "ending" || ending !== undefined) return;
-  // The model's words may be displayed after its turn.
+  // The model's text may be displayed after its turn.
   if (limited === undefined && event === "MessageDisplay") return;
   // This Stop is the first hook of a wake-up's turn.
   if (event === "Stop" && phase === "resting" && isSubmitted(step.state)) beginTurn(step);
@@ -55,17 +55,17 @@ export function onTurnHook(step: ControlStep, hook: TurnHook): void {
       onPrompt(step, hook);
       return;
     default: {
-      // A subagent in the background goes on when the turn that launched it is over, also while the next prompt is awaited.
+      // A background subagent continues after the turn that started it, even while the next prompt is awaited.
       const isOver = phase === "settling" || phase === "resting" || phase === "entered";
       if (isOver && payload["agent_id"] !== undefined) return;
-      // Any other hook of the turn proves that it is under way; SessionStart comes before it.
+      // Any other hook of the turn proves that the turn is running. SessionStart comes before the turn.
       if (event === "SessionStart") onSessionStart(step);
       else beginTurn(step);
     }
   }
 }
 
-/** Waits for the child to be idle after the announced end of a turn, which is no Stop. */
+/** Waits for the child to be idle after the end of a turn that another hook than Stop announced. */
 function settleTurn(
   step: ControlStep,
   end: Pick<SessionState, "limited" | "failure" | "isCostSettled">,
@@ -73,7 +73,7 @@ function settleTurn(
   const deadlines = settlingDeadlines(step.state);
   takeFirst(step);
   changePhase(step, { phase: "settling" });
-  // A Stop that another hook has blocked before is no end any more.
+  // A Stop hook that another hook has blocked before is no longer an end.
   step.update({ stop: undefined, ...end });
   step.emit(...deadlines);
 }
@@ -105,7 +105,7 @@ function onStop(step: ControlStep, { payload, id }: TurnHook): void {
   askTasks(step);
 }
 
-/** Receives a SessionStart hook: a message may have waited for it that the child need not take. */
+/** Receives a SessionStart hook. A message that needs no child may have waited for it. */
 function onSessionStart(step: ControlStep): void {
   step.update({ hasSessionStarted: true });
   markReady(step);
@@ -119,14 +119,14 @@ function onSessionStart(step: ControlStep): void {
   deliverNext(step);
 }
 
-/** Receives a UserPromptSubmit hook: of a prompt of ours, of a task's end, or of a wake-up. */
+/** Receives a UserPromptSubmit hook: of a delivered prompt, of a task's end, or of a wake-up. */
 function onPrompt(step: ControlStep, hook: TurnHook): void {
   const text = hook.payload["prompt"];
   if (!isSent(step.state, text)) {
     onUnsentPrompt(step, hook);
     return;
   }
-  // The child continues by itself with a prompt of its queue. A turn that settles has taken its own prompts before.
+  // The child continues with a prompt of its queue. A turn that settles has already taken its own prompts.
   const ending = endingBeforePrompt(step.state);
   if (ending !== undefined) {
     endTurn(step, ending, { recorded: step.state.hasEndLine });
@@ -135,7 +135,9 @@ function onPrompt(step: ControlStep, hook: TurnHook): void {
   beginPromptedTurn(step);
 }
 
-/** How the turn under way has ended if a further prompt is taken. A stopped command may have no hook of its own. */
+/**
+ * How the current turn has ended if the child takes a further prompt. A stopped command may have no hook of its own.
+ */
 function endingBeforePrompt(state: SessionState): Ending | undefined {
   const settled = settledEnding(state);
   if (settled !== undefined) return settled;
@@ -151,7 +153,7 @@ function endingBeforePrompt(state: SessionState): Ending | undefined {
 function onUnsentPrompt(step: ControlStep, hook: TurnHook): void {
   const text = hook.payload["prompt"];
   const noticed = isNotification(text);
-  // A wake-up makes a turn of its own. If its time had come by the end of the turn, its lines may be read later.
+  // A wake-up makes a turn of its own. If its time came before the end of the turn, its lines may be read later.
   const { wakeup } = step.state;
   const isDue = (wakeup !== undefined || mayBeWoken(step.state)) && !noticed;
   if ((isDue || noticed) && beginNextTurn(step, { woken: isDue, noticed, isPrompted: true })) {
@@ -160,7 +162,7 @@ function onUnsentPrompt(step: ControlStep, hook: TurnHook): void {
   }
   const { isWakeup: wasWoken, isTaskNotice: wasNoticed, isPromptKnown } = step.state;
   const current = currentPrompt(step.state);
-  // A line may have shown the wake-up before. A message that is sent at that time is still to be taken.
+  // A line may have shown the wake-up before. A message that is sent at that time is not taken yet.
   const woken = isDue || (wasWoken && !noticed);
   const isForeign = !woken && !isPromptKnown && current !== undefined && typeof text === "string" &&
     !isTextOf(current, text) && !noticed;

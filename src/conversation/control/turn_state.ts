@@ -2,108 +2,108 @@ import type { Answer } from "./effect.ts";
 import type { HookPayload } from "./input.ts";
 import type { Prompt } from "./message.ts";
 
-/** The state of a turn, and of those that its tasks in the background start. */
+/** The state of a turn, and of the turns that its background tasks start. */
 export interface TurnState extends TurnRecord, AnnouncedEnd, TurnStop, BackgroundTasks {
-  /** The prompts that the child has taken as the turn's. */
+  /** The prompts that the child has taken for this turn. */
   readonly taken: readonly Prompt[];
-  /** How many requests to the model were answered in the turn, and have had the results of their tools. */
+  /** The number of the turn's requests to the model that were answered and whose tools have returned. */
   readonly requests: number;
-  /** Whether a hook or the transcript has told of the turn's prompt. */
+  /** Whether a hook or the transcript has shown the turn's prompt. */
   readonly isPromptKnown: boolean;
-  /** Whether the turn is known to be that of a wake-up: of a prompt that has waited for its time. */
+  /** Whether the turn is known to be that of a wake-up, that is, of a scheduled prompt. */
   readonly isWakeup: boolean;
-  /** Whether the turn is known to be that of the end of a task. */
+  /** Whether the turn is known to be that of a task's end. */
   readonly isTaskNotice: boolean;
   /** The turn's structured answer. */
   readonly output: OutputState;
 }
 
-/** What the transcript holds of a turn. */
+/** The transcript's facts about a turn. */
 interface TurnRecord {
-  /** Whether lines of the turn before are still to be written: no line before the own prompt's is the turn's. */
+  /** Whether lines of the previous turn are unread. No line before this turn's own prompt belongs to this turn. */
   readonly awaitsEarlierLines: boolean;
-  /** When a hook ran that showed the end of the turn before, in milliseconds since the epoch, where that is known. */
+  /** When a hook ran that showed the end of the previous turn, in milliseconds since the epoch, if known. */
   readonly beganAfter?: number | undefined;
   readonly hasPromptLine: boolean;
   /** Whether the transcript holds the first request. */
   readonly hasRequestLine: boolean;
   /** Whether the transcript holds an answer after the prompt. */
   readonly hasAnswerLine: boolean;
-  /** The assistant's last text, if no call of a tool and no result follows it. */
+  /** The assistant's last text, if no tool call and no result follows it. */
   readonly answer: string;
-  /** Whether the transcript holds the output of the command that the prompt is, which Claude Code carries out itself. */
+  /** Whether the prompt is a command that Claude Code carries out itself, and the transcript holds its output. */
   readonly isCarriedOut: boolean;
   /** Whether a hook has stopped the turn after a tool. */
   readonly isHalted: boolean;
-  /** What Claude Code says in place of an answer where a hook has blocked the prompt. */
+  /** Claude Code's text instead of an answer, if a hook has blocked the prompt. */
   readonly blocked?: string | undefined;
-  /** Whether the transcript says that the turn is complete, and no line of another kind follows. */
+  /** Whether the transcript shows that the turn is complete, and no line of another kind follows. */
   readonly isComplete: boolean;
-  /** Whether the transcript says that the turn is complete: then all that came before that in the child is written. */
+  /** Whether the transcript shows that the turn is complete. Then all earlier lines of the child are written. */
   readonly hasEndLine: boolean;
 }
 
-/** What hooks have announced of a turn's end, and what is still waited for then. */
+/** The end of a turn as hooks have announced it, and the events that are still awaited. */
 interface AnnouncedEnd {
-  /** The Stop that will be the end once the child is idle. */
+  /** The Stop hook that will be the end once the child is idle. */
   readonly stop?: HookPayload | undefined;
-  /** The StopFailure that will be the end once the child is idle. */
+  /** The StopFailure hook that will be the end once the child is idle. */
   readonly failure?: HookPayload | undefined;
-  /** The limit at which a hook of ours has stopped the turn, which will be the end once the child is idle. */
+  /** The limit at which a hook of ours has stopped the turn. It will be the end once the child is idle. */
   readonly limited?: "max-turns" | "budget" | "output-tries" | undefined;
-  /** Whether no other Stop hook can make the turn go on: what they wanted is in the lines up to the turn's end. */
+  /** Whether no other Stop hook can continue the turn. Their feedback is in the lines up to the turn's end. */
   readonly isAtLimit: boolean;
-  /** When the hook that announced the end ran, in milliseconds since the epoch, where that is known. */
+  /** When the hook that announced the end ran, in milliseconds since the epoch, if known. */
   readonly announcedAt?: number | undefined;
-  /** Whether the Stop hook that announced the end waits for an answer, or did so. */
+  /** Whether the Stop hook that announced the end waits or has waited for an answer. */
   readonly isStopAsking: boolean;
-  /** The pending answer to the Stop hook; until it is given, the child does not go on with what is in its queue. */
+  /** The pending answer to the Stop hook. Until it is sent, the child does not continue with its queue. */
   readonly stopHook?: Answer | undefined;
   /** Whether the child has reported the turn's cost since a hook announced its end. */
   readonly isCostSettled: boolean;
-  /** Whether, at the announced end, the session had started nothing that may be in the background. */
+  /** Whether the session had started no task that may be in the background, when the end was announced. */
   readonly isTaskless: boolean;
 }
 
-/** How far the stop of a turn is, which presses Escape as a person would. */
+/** The progress of stopping a turn, by pressing Escape as a person would. */
 interface TurnStop {
   /** How often Escape was pressed to end the turn. */
   readonly escapes: number;
   /** Whether the child has drawn something since the last Escape. */
   readonly hasDrawn: boolean;
-  /** For how many seconds the child could not be stopped, or has not reacted to Escape. */
+  /** The number of seconds in which the child could not be stopped, or has not reacted to Escape. */
   readonly stalls: number;
-  /** Whether an Escape for the turn before may have hit this one. */
+  /** Whether an Escape for the previous turn may have hit this one. */
   readonly mayHaveStaleEscape: boolean;
-  /** The call of a running command after which the turn is stopped for an urgent message. */
+  /** The call of a running command after which the turn will be stopped for an urgent message. */
   readonly stopsAfter?: string | undefined;
 }
 
-/** The tasks in the background of a turn. */
+/** The background tasks of a turn. */
 interface BackgroundTasks {
-  /** Whether the last Stop named tasks that still run in the background. */
+  /** Whether the last Stop hook named tasks that still run in the background. */
   readonly hasBackgroundTasks: boolean;
-  /** Whether nothing but those is under way. */
+  /** Whether nothing but these tasks is running. */
   readonly isOnlyBackground: boolean;
-  /** Whether a Stop named tasks, and the transcript does not hold a prompt since. */
+  /** Whether a Stop hook named tasks, and the transcript holds no later prompt. */
   readonly awaitsPromptLine: boolean;
-  /** The last Stop that named tasks. */
+  /** The last Stop hook that named tasks. */
   readonly backgroundStop?: HookPayload | undefined;
-  /** The longest time that a call gave its shell in the background, in milliseconds. */
+  /** The longest time that a call gave its background shell, in milliseconds. */
   readonly shellLimitMs?: number | undefined;
 }
 
-/** The state of the structured answer that a turn owes. */
+/** The state of the structured answer that a turn has to give. */
 interface OutputState {
-  /** How often the model has tried to give it. */
+  /** The number of the model's attempts to give the structured answer. */
   readonly tries: number;
-  /** The call by which it has been given, and whether the transcript holds its result. */
+  /** The call that gave the structured answer, and whether the transcript holds its result. */
   readonly accepted?: { readonly callId: string; readonly written: boolean };
-  /** Whether the model was reminded of it. */
+  /** Whether the model was reminded of the structured answer. */
   readonly reminded: boolean;
 }
 
-/** A new turn. Its undefined fields replace those of the turn before. */
+/** A new turn. Its undefined fields replace those of the previous turn. */
 export const NO_TURN: TurnState = {
   taken: [],
   requests: 0,

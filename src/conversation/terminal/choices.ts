@@ -1,24 +1,27 @@
 import type { Screen } from "./screen.ts";
 
-/** One choice of a dialog as it stands on the screen. */
+/** One choice of a dialog on the screen. */
 export interface Choice {
-  /** The choice's words without caret, number and frame; of one that takes several rows, the first row's. */
+  /** The choice's text without caret, number and frame. If it takes several rows, the text of the first row. */
   readonly text: string;
-  /** Whether the caret stands on it; it stands on exactly one of a list. */
+  /** Whether the caret is on the choice. Exactly one choice of a list has the caret. */
   readonly selected: boolean;
 }
 
 const CARET = "\u276f";
-/** What may stand before a choice's words: frame, caret, arrows of a list that scrolls, the mark of the present choice. */
+/**
+ * The characters that may precede a choice's text: frame, caret, arrows of a scrolling list, the mark of the current
+ * choice.
+ */
 const GUTTER = /^[\s\u2500-\u257f|\u276f\u2191\u2193\u2714]*/u;
 const FRAME = /^[\s\u2500-\u257f|]$/u;
 const NUMBER = /^\d+[.)]\s*/u;
 
 /**
- * The choices of the list that the screen's last caret stands in, top to bottom; empty when there is no such list.
+ * The choices of the list with the screen's last caret, from top to bottom; empty if there is no such list.
  *
- * A prompt line (`❯ ` with the user's text) is a list of one and no dialog. A list with two carets is one dialog being
- * drawn over another: nobody can tell yet where the caret will stand.
+ * A prompt line (`❯ ` with the user's text) is a list of one entry and no dialog. A list with two carets means that one
+ * dialog is being drawn over another; the final position of the caret is unknown.
  */
 export function readChoices(screen: Screen): readonly Choice[] {
   const rows = screen.lines.map(readRow);
@@ -30,7 +33,7 @@ export function readChoices(screen: Screen): readonly Choice[] {
   while (!isGap(first - 1)) first--;
   let last = caretRow;
   while (!isGap(last + 1)) last++;
-  // Questions, explanations and the rest of a long choice stand between the gaps too, but in other columns.
+  // Questions, explanations and the rest of a long choice are also between the gaps, but in other columns.
   const choices = rows.slice(first, last + 1).filter(({ column, text }) =>
     column === chosen.column && NUMBER.test(text) === NUMBER.test(chosen.text)
   );
@@ -39,11 +42,11 @@ export function readChoices(screen: Screen): readonly Choice[] {
 }
 
 /**
- * The index of the row with the screen's last caret, if the terminal's cursor stands on that caret.
+ * The index of the row with the screen's last caret, if the terminal's cursor is on that caret.
  *
- * Claude Code leaves the cursor there in every dialog, and behind the caret of its input box (2.1.330). On
- * text that only looks like a caret the cursor may stand for a moment, while something else is drawn, but below such
- * text there is always a true one.
+ * Claude Code leaves the cursor there in every dialog, and behind the caret of its input box (2.1.330). The cursor may
+ * be on text that only looks like a caret for a moment, while other parts are drawn. But a true caret is always below
+ * such text.
  */
 export function caretAtCursor({ lines, cursor }: Screen): number | undefined {
   const row = cursor.row - 1;
@@ -51,7 +54,10 @@ export function caretAtCursor({ lines, cursor }: Screen): number | undefined {
   return lines.slice(cursor.row).some((line) => readRow(line).caret) ? undefined : row;
 }
 
-/** The index of the row with the screen's last caret, if the cursor stands behind it in its list: the choice takes words. */
+/**
+ * The index of the row with the screen's last caret, if the cursor is behind the caret in its list. Then the choice
+ * accepts text.
+ */
 export function editedAtCursor({ lines, cursor }: Screen): number | undefined {
   const row = lines.findLastIndex((line) => readRow(line).caret);
   const words = lines.slice(row, cursor.row);
@@ -61,7 +67,10 @@ export function editedAtCursor({ lines, cursor }: Screen): number | undefined {
     : undefined;
 }
 
-/** Without blanks and frame at its end; a search for them from the left would begin again at each blank before it. */
+/**
+ * The text without blanks and frame at its end. It searches from the right, because a search from the left would
+ * restart at each blank.
+ */
 function withoutFrame(text: string): string {
   let end = text.length;
   while (end > 0 && FRAME.test(text.charAt(end - 1))) end--;
@@ -70,7 +79,7 @@ function withoutFrame(text: string): string {
 
 interface Row {
   readonly text: string;
-  /** The column in which the words begin. */
+  /** The column in which the text begins. */
   readonly column: number;
   readonly caret: boolean;
 }

@@ -1,39 +1,39 @@
-/** What this program does about a dialog. */
+/** The response of this program to a dialog. */
 export type DialogAnswer =
-  /** Moves the caret to the one choice that reads like this, and then presses Enter. */
+  /** Moves the caret to the only choice whose text matches, and then presses Enter. */
   | { readonly kind: "choose"; readonly choice: RegExp }
-  /** Presses a key that means the same wherever the caret stands. */
+  /** Presses a key that has the same meaning at every position of the caret. */
   | { readonly kind: "press"; readonly key: string }
-  /** Chooses "No" and gives these words as the reason: then the turn goes on, which Escape would stop (2.1.330). */
+  /** Chooses "No" and enters this text as the reason. Then the turn continues, while Escape would stop it (2.1.330). */
   | { readonly kind: "decline"; readonly words: string }
-  /** Gives no answer: the run ends and says what the user can do. */
+  /** Gives no answer: the run ends, and the error names a remedy. */
   | { readonly kind: "none"; readonly remedy: string };
 
-/** A screen that waits for a choice, and what this program does about it. */
+/** A screen that waits for a choice, and the response of this program. */
 export interface Dialog {
   readonly name: string;
   /**
-   * Whether it comes at the start, when the child has no status yet, or when it has one. What an assistant or a prompt
-   * says is on the screen only then, and a dialog of that time is answered with Enter only where `alone` is set.
+   * Whether it appears at the start, when the child has no status, or later. The text of an assistant or a prompt is
+   * only on later screens, so a later dialog is answered with Enter only if `alone` is set.
    */
   readonly when: "start" | "later";
-  /** Pieces of its text, white space removed, that must all stand between the rule above it and the screen's end. */
+  /** Pieces of its text, without white space. All must be between the rule above it and the screen's end. */
   readonly words: readonly string[];
-  /** Choices that must all be in the list that the caret stands in. */
+  /** Choices that must all be in the list with the caret. */
   readonly offers: readonly RegExp[];
-  /** What the screen ends with, white space removed, where the dialog has no list. */
+  /** The end of the screen, without white space, if the dialog has no list. */
   readonly end?: string;
   readonly answer: DialogAnswer;
   /**
-   * Set where the answer takes Enter: it is given only while a single call is open, and otherwise Escape is pressed. The
-   * dialog of another call may appear between the look and the key, and Enter could allow that call.
+   * Set if the answer includes Enter. The answer is given only while a single call is open; otherwise Escape is
+   * pressed. The dialog of another call may appear between the look and the key, and Enter could allow that call.
    */
   readonly alone?: true;
-  /** How long it must have stood before it is answered, in milliseconds; absent for not at all. */
+  /** How long the dialog must have been visible before it is answered, in milliseconds; absent for no wait. */
   readonly patienceMs?: number;
   /**
-   * Set where the answer trusts the project, and so brings to life what Claude Code leaves out without that, as
-   * `claude -p` does: what the user can do where the project has something of that kind, and no answer is given.
+   * Set if the answer trusts the project. Without trust, Claude Code leaves some of the project's settings out, and
+   * `claude -p` does so, too. If the project has such settings, no answer is given, and the error names this remedy.
    */
   readonly trusting?: { readonly remedy: string };
 }
@@ -42,26 +42,26 @@ export interface Dialog {
 export const ESCAPE = "\x1b";
 
 /**
- * Time that our PermissionRequest hook has to take a question off the screen again: Claude Code asks the hook and
- * the user at once (2.1.330), and the hook's denial lets the turn go on where a key stops it.
+ * The time that our PermissionRequest hook has to remove a question from the screen, in milliseconds. Claude Code asks
+ * the hook and the user together (2.1.330). The hook's denial lets the turn continue, while a key stops it.
  */
 const HOOK_MS = 10_000;
 
-/** Time that another call of the same answer has to become known before Enter is pressed. */
+/** The time in which another call of the same answer must become known before Enter is pressed, in milliseconds. */
 const ALONE_MS = 1000;
 
 const EXIT = /^No, exit$/u;
 
 /**
- * The dialogs this program knows.
+ * The dialogs that this program knows.
  *
- * The run's settings and hooks keep all of them away or answer them; they are here in case that fails. The words are
- * those next to the choices, because a dialog that is higher than the screen loses its title. Choices are written out to
- * their end: of "Yes" and "Yes, and don't ask again" only one may ever be meant. Why an answer is safe, or why there is
- * none, stands above it.
+ * The run's settings and hooks prevent or answer all of them; the table is used if that fails. The words are those next
+ * to the choices, because a dialog that is higher than the screen loses its title. Choices are matched to their end,
+ * because the match must distinguish "Yes" from "Yes, and don't ask again". The reason why an answer is safe, or why
+ * there is none, is above the answer.
  *
- * No choice is taken for being preselected, because that changes between versions: of a workspace's trust some preselect
- * "Yes" and some "No, exit".
+ * The answers do not rely on the preselected choice, because it changes between versions: for the trust of a workspace,
+ * some preselect "Yes" and some "No, exit".
  */
 export const DIALOGS: readonly Dialog[] = [
   {
@@ -114,7 +114,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["Fileswitherrorsareskippedentirely"],
     offers: [/^Fix with Claude$/u, /^Continue without these settings$/u],
-    // `claude -p` skips a broken settings file too.
+    // `claude -p` also skips a broken settings file.
     answer: { kind: "choose", choice: /^Continue without these settings$/u },
   },
   {
@@ -122,7 +122,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["therestofthefileisineffect"],
     offers: [/^Fix with Claude$/u, /^Continue$/u],
-    // `claude -p` goes on after a settings warning too.
+    // `claude -p` also continues after a settings warning.
     answer: { kind: "choose", choice: /^Continue$/u },
   },
   {
@@ -134,13 +134,13 @@ export const DIALOGS: readonly Dialog[] = [
     ],
     offers: [],
     end: "Esctocancel",
-    // Auto mode stays on, and what it cannot check is asked by the dialog below; Escape stops the turn.
+    // Auto mode stays on, and the dialog below asks about calls that it cannot check. Escape stops the turn.
     answer: { kind: "press", key: "\r" },
     alone: true,
     patienceMs: ALONE_MS,
   },
   {
-    // The words of versions before 2.1.330.
+    // The texts of versions before 2.1.330.
     name: "auto mode without its check",
     when: "later",
     words: ["We'rechangingautomodetonolongerchargeforclassifierrequests", "Entertocontinue"],
@@ -153,10 +153,10 @@ export const DIALOGS: readonly Dialog[] = [
   {
     name: "unchecked action",
     when: "later",
-    // Narrow screens break what follows, between the marks of a frame.
+    // A narrow screen breaks the following words with marks of a frame between them.
     words: ["Automodec", "Doyouwantto"],
     offers: [/^Yes$/u, /^No\b/u],
-    // `claude -p` denies it without asking its caller. No hook is asked about it (2.1.330).
+    // `claude -p` denies the call without asking its caller. Claude Code asks no hook about it (2.1.330).
     answer: {
       kind: "decline",
       words:
@@ -172,7 +172,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Doyouwantto"],
     offers: [/^Yes$/u, /^No(?:, and tell Claude what to do differently \(esc\))?$/u],
-    // What nobody allowed is denied, as by `claude -p`, and Escape cannot allow anything.
+    // A call that nobody allowed is denied, as in `claude -p`, and Escape cannot allow anything.
     answer: { kind: "press", key: ESCAPE },
     patienceMs: HOOK_MS,
   },
@@ -181,7 +181,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Wouldyouliketoproceed?"],
     offers: [/^Yes, manually approve edits$/u],
-    // Nobody is there to approve a plan, and Escape keeps it from being carried out.
+    // Nobody can approve a plan here, and Escape prevents it from being carried out.
     answer: { kind: "press", key: ESCAPE },
     patienceMs: HOOK_MS,
   },
@@ -190,7 +190,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Exitplanmode?"],
     offers: [/^Yes\b/u, /^No$/u],
-    // Nobody is there to approve a plan, and Escape leaves plan mode on.
+    // Nobody can approve a plan here, and Escape keeps plan mode on.
     answer: { kind: "press", key: ESCAPE },
     patienceMs: HOOK_MS,
   },
@@ -199,7 +199,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Chataboutthis", "Esctocancel"],
     offers: [/^(?:\[.\] )?Type something\b/u],
-    // Nobody is there to answer the assistant, and Escape declines.
+    // Nobody can answer the assistant here, and Escape declines.
     answer: { kind: "press", key: ESCAPE },
     patienceMs: HOOK_MS,
   },
@@ -208,7 +208,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["MCPserversmayexecutecodeoraccesssystemresources"],
     offers: [/^Use this MCP server$/u],
-    // Every answer is written into the project's .claude/settings.local.json and holds for good.
+    // Claude Code writes every answer to the project's .claude/settings.local.json, where it stays valid.
     answer: {
       kind: "none",
       remedy: "Approve or reject the project's MCP servers once in claude itself",
@@ -219,7 +219,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["MCPserversmayexecutecodeoraccesssystemresources", "Spacetoselect"],
     offers: [/^\[.\] /u],
-    // Every answer is written into the project's .claude/settings.local.json and holds for good.
+    // Claude Code writes every answer to the project's .claude/settings.local.json, where it stays valid.
     answer: {
       kind: "none",
       remedy: "Approve or reject the project's MCP servers once in claude itself",
@@ -230,7 +230,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["Choosethetextstyle"],
     offers: [/^Dark mode\b/u, /^Light mode\b/u],
-    // The questions that follow end in a login, which needs a person.
+    // The next questions end in a login, which needs a person.
     answer: { kind: "none", remedy: "Go through the first start of Claude Code once: run claude" },
   },
   {
@@ -246,7 +246,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: [".claude.json"],
     offers: [/^Exit and fix manually$/u, /^Reset (?:with|to) default configuration$/u],
-    // A configuration of default values asks everything that this run's configuration answers.
+    // A default configuration asks every question that this run's configuration answers.
     answer: { kind: "none", remedy: "Look whether the disk of TMPDIR is full, and try again" },
   },
   {
@@ -254,7 +254,7 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Whatdoyouwanttodo?"],
     offers: [/^Stop and wait for limit to reset$/u],
-    // The turn has failed, and there is nothing left to choose.
+    // The turn has failed, and no choice is left.
     answer: { kind: "none", remedy: "Try again when the limit has been reset" },
   },
   {

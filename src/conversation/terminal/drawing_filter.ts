@@ -5,14 +5,14 @@ import {
   type TerminalToken,
 } from "./terminal_scanner.ts";
 
-/** Where the filter stands between two chunks. */
+/** The state of the filter between two chunks. */
 export interface DrawingState {
   readonly scanner: ScannerState;
   /** The beginning of a character that the next chunk may complete. */
   readonly partial: Uint8Array;
-  /** How many characters that take no cell of their own came last. */
+  /** The number of preceding characters in a row that take no cell of their own. */
   readonly marks: number;
-  /** Whether text moves what stands behind it (insert mode). */
+  /** Whether text moves the text behind it (insert mode). */
   readonly inserts: boolean;
 }
 
@@ -27,24 +27,30 @@ export const DRAWING_START: DrawingState = {
 /** Part of a filtered output: one sequence, or some text. */
 export interface DrawingPiece {
   readonly text: string;
-  /** What it takes a terminal of that size to draw it, at most, in units of some 10 ns (@xterm/headless 6.0.0). */
+  /** The maximum work of a terminal of that size to draw the piece, in units of some 10 ns (@xterm/headless 6.0.0). */
   readonly work: number;
 }
 
-/** For whom an output is filtered. */
+/** The terminal for which an output is filtered. */
 export interface DrawingTarget {
   /** The terminal's size, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
-  /** Whether it shows the child's other screen as such; else a child that changes to it gets an empty one. */
+  /**
+   * Whether the terminal shows the child's alternate screen as such. If not, a child that changes to it gets an empty
+   * screen.
+   */
   readonly otherScreen: boolean;
 }
 
 /**
- * What is left of a text: everything visible and the controls that move the cursor. C1 controls are commands to
- * a terminal in UTF-8 as well, and characters that turn the direction of text can make it look like another.
+ * The characters that are removed from a text. Everything visible stays, and the controls that move the cursor. C1
+ * controls are commands to a terminal, even in UTF-8. Characters that change the direction of text can make it look
+ * like another text.
  */
 const HIDDEN = /[^\P{C}\p{Co}\p{Cn}\b\t\n\r\u00ad\u200c\u200d]|[\u2028\u2029]/gu;
-/** What joins the character before it in one cell, and how many of them do in any script and any emoji. */
+/**
+ * Characters that join the preceding character in one cell, and the maximum number of them in any script and any emoji.
+ */
 const JOINING = /[\p{M}\u200c\u200d\u1160-\u11ff\ud7b0-\ud7ff]/u;
 const MOST_MARKS = 8;
 
@@ -52,29 +58,29 @@ const ONE_NUMBER = /^\d*$/u;
 const NUMBERS = /^\d*(?:;\d*){0,4}$/u;
 const COLOURS = /^[\d;:]{0,256}$/u;
 const LARGEST_COLOUR = 255;
-/** Erases on the screen; 3 erases what was there before it. */
+/** Erases a part of the screen. The parameter 3 is excluded, because it erases the scrollback. */
 const ERASE = /^[012]?$/u;
 
-/** Modes that only change how output looks: origin, line wrap, cursor visibility, synchronized output. */
+/** Modes that only change the look of output: origin, line wrap, cursor visibility, synchronized output. */
 const LOOKS = new Set(["6", "7", "25", "2026"]);
 const OTHER_SCREEN = new Set(["47", "1047", "1049"]);
 const CLEAR_SCREEN = "\x1b[2J";
 
-/** More modes are not set by one sequence. */
+/** The maximum number of modes that one sequence may set. */
 const MOST_MODES = 16;
 
-/** Text is passed on in pieces of this many characters, so that a part of it can be left out. */
+/** Text is passed on in pieces of this many characters, so that parts of it can be left out. */
 const PIECE = 1024;
 const CHARACTER_WORK = 20;
 const SEQUENCE_WORK = 100;
 
 /**
- * What of a child's output a terminal may be given to show the same screen, at a cost that is bounded.
+ * Returns the parts of a child's output that a terminal may receive to show the same screen, at a limited cost.
  *
- * Only what is known to draw passes: visible text, colours, cursor movement, erasing, scrolling. So a terminal is
- * asked nothing, is put into no mode that types, gets no title, notification or clipboard, and no sequence that
- * nobody knows yet. No number is larger than the terminal can use: a library may count to it. Text does not depend on
- * how the output was cut into chunks, nor does the sum of the work.
+ * Only sequences that are known to draw may pass: visible text, colours, cursor movement, erasing, scrolling. So the
+ * output can ask a terminal nothing, set no mode that types, and change no title, notification or clipboard. Unknown
+ * sequences do not pass. No number is larger than the terminal can use, because a library may count to it. Neither the
+ * text nor the sum of the work depends on the division of the output into chunks.
  */
 export function filterDrawing(
   state: DrawingState,
@@ -121,7 +127,7 @@ function visible(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).replace(HIDDEN, "");
 }
 
-/** A text in which no character is joined by more than a few others; `marks` have come before it. */
+/** A text in which each character has at most a few joined characters; `marks` have preceded the text. */
 function withFewMarks(
   text: string,
   marks: number,
@@ -136,7 +142,7 @@ function withFewMarks(
   return { text: kept, marks: Math.min(count, MOST_MARKS) };
 }
 
-/** What a sequence takes: the largest values of its numbers, and its work with the first of them. */
+/** The limits of a sequence: the largest values of its numbers, and its work with the first of them. */
 interface Shape {
   readonly most: readonly number[];
   readonly work: (count: number) => number;
@@ -144,7 +150,7 @@ interface Shape {
 
 type Options = DrawingTarget & Pick<DrawingState, "marks" | "inserts">;
 
-/** A sequence as it may pass, if it may. */
+/** A sequence in the form in which it may pass, if it may. */
 function drawing(
   token: Exclude<TerminalToken, { kind: "text" }>,
   options: Options,
@@ -187,7 +193,7 @@ function control(
       return mode(parameters, { final, ...options });
     default: {
       const shape = shapeOf(final, options);
-      // T with more than one number would begin to follow the mouse.
+      // With more than one number, T would turn on mouse tracking.
       const numbers = final === "T" ? ONE_NUMBER : NUMBERS;
       if (shape === undefined || !numbers.test(parameters)) return undefined;
       const passed = clamped(parameters, shape.most);
@@ -201,12 +207,12 @@ function characterWork({ size: { cols } }: DrawingTarget, inserts: boolean): num
   return CHARACTER_WORK + (inserts ? 2 * cols : 0);
 }
 
-/** The work of moving all rows by one. */
+/** The work of moving all rows by one row. */
 function lineWork({ size: { cols } }: DrawingTarget): number {
   return 4 * cols;
 }
 
-/** What is known of a sequence that moves, scrolls, inserts, deletes, repeats or sets a region. */
+/** The known limits of a sequence that moves, scrolls, inserts, deletes, repeats or sets a region. */
 function shapeOf(final: string, options: Options): Shape | undefined {
   const { rows, cols } = options.size;
   const little = () => 0;
@@ -242,7 +248,7 @@ function shapeOf(final: string, options: Options): Shape | undefined {
     case "T":
       return { most: [rows], work: (count) => lineWork(options) * count };
     case "b": {
-      // What is repeated is the last cell with all that has joined it.
+      // The repeated text is the last cell with all its joined characters.
       const each = 1 + options.marks;
       const work = each * characterWork(options, options.inserts);
       return { most: [Math.ceil(rows * cols / each)], work: (count) => work * count };
@@ -277,7 +283,7 @@ function sequence(
   return { text: `\x1b[${parameters}${final}`, work: SEQUENCE_WORK + work };
 }
 
-/** Numbers no larger than may be; those beyond the last limit are held to it too. */
+/** The numbers, limited to their largest values. The last limit also applies to further numbers. */
 function clamped(parameters: string, most: readonly number[]): string {
   let index = 0;
   return parameters.replace(/\d+|;/gu, (part) => {
@@ -298,7 +304,7 @@ function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array {
   return all;
 }
 
-/** How many bytes at the end of a text begin a character that is not complete yet (UTF-8). */
+/** The number of bytes at the end of a text that begin an incomplete character (UTF-8). */
 function unfinishedLength(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number;

@@ -2,9 +2,9 @@ import type { IBufferNamespace, Terminal } from "@xterm/headless";
 import { DRAWING_START, type DrawingPiece, filterDrawing } from "./drawing_filter.ts";
 import type { Screen } from "./screen.ts";
 
-/** Work that it takes to fill a cell twice with text. */
+/** The work of filling a cell twice with text. */
 const CELL_WORK = 40;
-/** Bytes that are filtered at once: what is made of them takes much more room. */
+/** The number of bytes that are filtered at once. The pieces made from them take much more memory. */
 const SLICE = 64 * 1024;
 
 let library: Promise<typeof import("@xterm/headless")> | undefined;
@@ -12,10 +12,10 @@ let library: Promise<typeof import("@xterm/headless")> | undefined;
 type Size = { readonly rows: number; readonly cols: number };
 
 /**
- * A terminal that nobody sees: what a child wrote becomes what a person would have seen.
+ * A terminal without a display. It turns a child's output into the screen that a person would see.
  *
- * The one place where output reaches the terminal's library, which counts to any number it is told, and throws where a
- * terminal has to go on.
+ * Only this class passes output to the terminal's library. The library counts to any number in the output, and throws
+ * in cases in which a terminal has to continue.
  */
 export class HeadlessTerminal implements Disposable {
   readonly #terminal: Terminal;
@@ -35,9 +35,9 @@ export class HeadlessTerminal implements Disposable {
     }
   }
 
-  /** Loads the library, which is large, and which most runs never need. */
+  /** Loads the library. It is large, and most runs never need it. */
   static async open(size: Size): Promise<HeadlessTerminal> {
-    // By its path: the name that the package has for bundlers leads to a file it does not hold.
+    // The import uses the path, because the package's entry for bundlers leads to a missing file.
     library ??= import("@xterm/headless/lib-headless/xterm-headless.mjs");
     const { Terminal } = await library;
     const terminal = new Terminal({ ...size, allowProposedApi: true, scrollback: 0 });
@@ -45,10 +45,10 @@ export class HeadlessTerminal implements Disposable {
   }
 
   /**
-   * Draws output, and sets sizes, in order. Of what takes too much work only the end is drawn: so a flood looks as it
-   * does to somebody whose terminal shows no more than every so often.
+   * Draws output, and sets sizes, in order. If the work is too large, only the end is drawn. So a flood looks as on a
+   * terminal that refreshes only from time to time.
    *
-   * @param options.work how much is not too much, in units of some 10 ns, beside what it takes to fill the screen
+   * @param options.work the maximum work, in units of some 10 ns, in addition to the work of filling the screen
    */
   async draw(
     output: Iterable<Uint8Array | Size>,
@@ -85,7 +85,7 @@ export class HeadlessTerminal implements Disposable {
     }
   }
 
-  /** What there is to be seen, in the library's own words. */
+  /** The content of the terminal, in the library's own types. */
   get buffer(): IBufferNamespace {
     return this.#terminal.buffer;
   }
@@ -104,21 +104,25 @@ export class HeadlessTerminal implements Disposable {
 
   async #write(text: string): Promise<void> {
     if (text === "" || this.#isBroken) return;
-    // What follows a user's input is parsed at once: an error comes here, and not out of a timer to nobody.
+    // The library parses output immediately after a user's input. So an error is thrown here, and not in a timer, where
+    // nothing catches it.
     this.#terminal.input("", true);
     try {
       await new Promise<void>((done) => this.#terminal.write(text, done));
     } catch {
-      // It shows what it had drawn by then: a look at the screen is not worth the end of a run.
+      // The terminal keeps the screen drawn so far, because a failed look must not end the run.
       this.#isBroken = true;
     }
   }
 }
 
-/** Something to do to a terminal: to write a piece, or to set a size. */
+/** A step of a drawing: a piece to write, or a size to set. */
 type DrawingStep = DrawingPiece | { readonly size: Size; readonly work: number };
 
-/** The last steps of a drawing that are not too much work: the last one always, and a size that was set before. */
+/**
+ * The last steps of a drawing that are within the work limit. It always includes the last step and the last size that
+ * was set before.
+ */
 class Tail {
   readonly #most: number;
   #steps: DrawingStep[] = [];
@@ -131,7 +135,7 @@ class Tail {
   add(step: DrawingStep): void {
     this.#steps.push(step);
     this.#work += step.work;
-    // Twice as much is kept meanwhile, so that each step is moved only once.
+    // Up to twice the limit is kept, so that each step is moved only once.
     if (this.#work > 2 * this.#most) this.#forget();
   }
 
@@ -158,7 +162,7 @@ function cells({ rows, cols }: Size): number {
   return rows * cols;
 }
 
-/** What a headless terminal shows. */
+/** The screen of a headless terminal. */
 export function screenOf(terminal: Pick<HeadlessTerminal, "rows" | "buffer">): Screen {
   const { active } = terminal.buffer;
   return {
@@ -170,10 +174,13 @@ export function screenOf(terminal: Pick<HeadlessTerminal, "rows" | "buffer">): S
   };
 }
 
-/** Several times what all kept output of an honest child takes, and a fifth of a second. */
+/**
+ * The maximum work of one drawing: several times the work of all kept output of an honest child, and a fifth of a
+ * second.
+ */
 const MOST_WORK = 20_000_000;
 
-/** Renders what a terminal shows after some output. */
+/** Renders the screen of a terminal after some output. */
 export async function renderScreen(
   chunks: readonly Uint8Array[],
   size: { readonly rows: number; readonly cols: number },

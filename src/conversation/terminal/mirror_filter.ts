@@ -1,19 +1,22 @@
 import { DRAWING_START, type DrawingState, filterDrawing } from "./drawing_filter.ts";
 import { LARGEST_SIDE } from "./screen.ts";
 
-/** Where the filter stands between two chunks. */
+/** The state of the filter between two chunks. */
 export type MirrorState = DrawingState;
 
 /** The filter at the beginning of a terminal's output. */
 export const MIRROR_START: MirrorState = DRAWING_START;
 
-/** Undoes whatever a filtered output can have set, on the screen it was shown on. */
+/** Resets every mode that a filtered output can have set, on the screen on which it was shown. */
 export const MIRROR_RESET = "\x1b[?2026l\x1b[?6l\x1b[?7h\x1b[4l\x1b[r\x1b[0m\x1b[?25h";
 
-/** A mirror may have any size, and is on its terminal's other screen already. */
+/** A mirror may have any size, and is already on its terminal's alternate screen. */
 const TARGET = { size: { rows: LARGEST_SIDE, cols: LARGEST_SIDE }, otherScreen: false };
 
-/** What Claude Code draws between two words: blanks, colours, moves, and the beginning of the next row of a notice. */
+/**
+ * The output of Claude Code between two words: blanks, colours, cursor movement, and the beginning of the next row of a
+ * notice.
+ */
 const GAP = String.raw`(?:\x1b\[[\d;]{0,20}[mG]|[\s\u258e]){1,9}`;
 /** The notice of a debug log in the private folder of a run, see `withoutOwnNotice()`. */
 const OWN_LOG_NOTICE = new RegExp(

@@ -1,14 +1,14 @@
 const encoder = new TextEncoder();
 
-/** The keys that submit what stands in the input box. */
+/** The keys that submit the text in the input box. */
 export const ENTER: Uint8Array = encoder.encode("\r");
 
 /**
- * Why a paste would not deliver a prompt as it is, if it would not (2.1.330).
+ * Why a paste would change a prompt; undefined if it would not (2.1.330).
  *
- * The input box interprets escapes and controls, turns a tab into four spaces and a carriage return into a
- * newline, trims the end, takes Enter after a backslash as a newline, and runs what begins with `!` in a shell. Marks of
- * the writing direction it does not show as they are, so that the paste would not be known again.
+ * The input box interprets escapes and controls, turns a tab into four spaces and a carriage return into a newline,
+ * trims the end, treats Enter after a backslash as a newline, and runs text that begins with `!` in a shell. It does
+ * not show marks of the writing direction unchanged, so the paste would not be recognised.
  */
 export function pasteRefusal(prompt: string): string | undefined {
   // deno-lint-ignore no-control-regex
@@ -24,23 +24,27 @@ export function pasteRefusal(prompt: string): string | undefined {
   return undefined;
 }
 
-/** A character that was found, by its code and its offset. */
+/** A found character, described by its code and its offset. */
 function placeOf({ 0: character, index }: RegExpExecArray): string {
   const code = (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
   return `U+${code} at offset ${index}`;
 }
 
-/** 2.1.330 wraps a paste of 4 or more lines, or of more than 800 characters, in tags that the model sees. */
+/**
+ * The maximum number of newlines in one paste. 2.1.330 wraps a paste of 4 or more lines, or of more than 800
+ * characters, in tags that the model sees.
+ */
 const PIECE_NEWLINES = 2;
 const PIECE_LENGTH = 600;
-/** The input box takes time for every paste; beyond this many one is better than none. */
+/** The maximum number of pastes for a prompt. Each paste takes time, so a longer prompt is pasted at once. */
 const MAX_PIECES = 100;
 
 /**
  * A prompt as bracketed pastes, without the Enter that submits it.
  *
- * Several small pastes in a row make up one text in the input box, and each stays below the size that 2.1.330 wraps.
- * A prompt of too many pieces is one paste: 2.1.285 takes it as it is. 2.1.332 wraps it, and the run fails with an error.
+ * Several small pastes in a row become one text in the input box, and each stays below the size that 2.1.330 wraps. A
+ * prompt of too many pieces is one paste: 2.1.285 takes it unchanged. 2.1.332 wraps it, and the run fails with an
+ * error.
  */
 export function encodePaste(prompt: string): Uint8Array {
   const pieces = piecesOf(prompt);
@@ -48,7 +52,7 @@ export function encodePaste(prompt: string): Uint8Array {
   return encoder.encode(pastes.map((piece) => `\x1b[200~${piece}\x1b[201~`).join(""));
 }
 
-/** Cuts a text where two ASCII characters meet: nothing there belongs together, as in an emoji's sequence. */
+/** Splits a text between two ASCII characters, because those never belong together as the characters of an emoji do. */
 function piecesOf(prompt: string): readonly string[] {
   const pieces: string[] = [];
   let from = 0;
@@ -64,34 +68,34 @@ function piecesOf(prompt: string): readonly string[] {
   return [...pieces, prompt.slice(from)];
 }
 
-/** Collects what the terminal shows after a paste until the paste can be seen in it. */
+/** The terminal's output after a paste, collected until it shows the paste. */
 export interface EchoState {
-  /** The last visible bytes without blanks, a character each; enough to find the sample across chunks. */
+  /** The last visible bytes without blanks, one character each. They are enough to find the sample across chunks. */
   readonly seen: string;
-  /** What is looked for: the prompt's last such bytes; absent before the first look. */
+  /** The bytes that are looked for: the last visible bytes of the prompt; absent before the first look. */
   readonly sample?: string;
   /** When the sample was first missing from the screen, in milliseconds. */
   readonly missedSince?: number;
 }
 
-/** Nothing seen yet. */
+/** The state before any output. */
 export const ECHO_START: EchoState = { seen: "" };
 
-/** The same where nobody could look for so many milliseconds. */
+/** The state after a time in which nobody could look, in milliseconds. */
 export function missedLater(state: EchoState, ms: number): EchoState {
   const { missedSince } = state;
   return missedSince === undefined ? state : { ...state, missedSince: missedSince + ms };
 }
 
-/** How many bytes of the prompt's end must be seen; a longer paste is shown as a placeholder. */
+/** The number of bytes at the prompt's end that must be seen. A longer paste is shown as a placeholder. */
 const SAMPLE = 8;
 const PLACEHOLDER = "[Pasted";
 
 /**
  * Whether the input box shows the pasted text: its last characters, or the placeholder of a long paste.
  *
- * Blanks are left out of the comparison, because the TUI may move the cursor instead of writing them; bytes
- * are compared, not characters, because a chunk may end inside one.
+ * The comparison ignores blanks, because the TUI may move the cursor instead of writing them. It compares bytes and not
+ * characters, because a chunk may end inside a character.
  */
 export function seeEcho(
   state: EchoState,
@@ -103,14 +107,14 @@ export function seeEcho(
   return { state: { ...state, seen: seen.slice(-64), sample }, echoed };
 }
 
-/** How the input box shows an image, without blanks. */
+/** The form in which the input box shows an image, without blanks. */
 const IMAGE_MARK = /\[Image#(\d+)\]/gu;
 
 /**
- * Looks for the image whose path was pasted: Claude Code reads the file, and numbers all images of a session.
+ * Looks for the image whose path was pasted. Claude Code reads the file, and numbers all images of a session.
  *
- * @param options.after the number of the image before it
- * @returns its number, once it is shown
+ * @param options.after the number of the previous image
+ * @returns the number of the image, once it is shown
  */
 export function seeImage(
   state: EchoState,

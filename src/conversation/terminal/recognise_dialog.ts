@@ -2,18 +2,18 @@ import { caretAtCursor, type Choice, editedAtCursor, readChoices } from "./choic
 import { type Dialog, DIALOGS } from "./dialogs.ts";
 import { compactText, type Screen } from "./screen.ts";
 
-/** A rule as Claude Code draws it across the screen above everything that asks. */
+/** A rule that Claude Code draws across the screen above every question. */
 export const RULE = /^\s*\u2500{10,}\s*$/u;
 
 /**
  * The known dialog on the screen, if any.
  *
- * Only one that is drawn as far as its caret, with the cursor on it, is recognised: so neither a dialog that is still
- * being drawn nor an answer or a command that quotes one is taken for it. In a choice that takes words the cursor stands
- * behind the caret. A dialog without a list is recognised by the end of a screen without one: a command may quote its
+ * A dialog is recognised only if its caret is drawn and the cursor is on the caret. So neither an incomplete dialog
+ * matches, nor an answer or a command that quotes one. In a choice that accepts text, the cursor is behind the caret. A
+ * dialog without a list is recognised by the end of a screen without a list, because a command may quote the dialog's
  * words in the dialog that asks about that command.
  *
- * @param options.when whether the child has told its status yet
+ * @param options.when whether the child has reported its status
  */
 export function recogniseDialog(
   screen: Screen,
@@ -35,10 +35,11 @@ export function recogniseDialog(
 }
 
 /**
- * The key that brings the caret one step nearer to the wanted choice, Enter when it is there, or the one key that
- * answers the dialog wherever the caret stands. A choice that takes words is opened by Tab and given them as a paste first.
+ * The key that moves the caret one step towards the wanted choice, Enter if the caret is there, or the key that answers
+ * the dialog at every position of the caret. A choice that accepts text is first opened by Tab and gets the text as a
+ * paste.
  *
- * @returns `undefined` when the dialog has no answer, or when the choice or the caret is not on the screen
+ * @returns `undefined` if the dialog has no answer, or if the choice or the caret is not on the screen
  */
 export function keysFor(dialog: Dialog, choices: readonly Choice[]): string | undefined {
   const { answer } = dialog;
@@ -61,11 +62,11 @@ export function keysFor(dialog: Dialog, choices: readonly Choice[]): string | un
   }
 }
 
-/** The choice that declines, and what it reads like once Tab has opened it for words. */
+/** The choice that declines, and its text after Tab has opened it for typing. */
 const DECLINING = /^No(?:$|, )/u;
 const WITHOUT_WORDS = "No, and tell Claude what to do differently";
 
-/** The arrow key towards a choice, Enter on it; undefined where the choice or the caret is not on the screen. */
+/** The arrow key towards a choice, Enter on it; undefined if the choice or the caret is not on the screen. */
 function keyTo(choice: RegExp, choices: readonly Choice[]): string | undefined {
   const wanted = choices.findIndex(({ text }) => choice.test(text));
   const caret = choices.findIndex(({ selected }) => selected);
@@ -74,7 +75,7 @@ function keyTo(choice: RegExp, choices: readonly Choice[]): string | undefined {
   return wanted > caret ? "\x1b[B" : "\x1b[A";
 }
 
-/** What the user can do about the dialog of that name; absent for one that this program answers or does not know. */
+/** The remedy for the dialog of that name; absent for a dialog that this program answers or does not know. */
 export function remedyFor(name: string | undefined): string | undefined {
   const { answer, trusting } = DIALOGS.find((dialog) => dialog.name === name) ?? {};
   return answer?.kind === "none" ? answer.remedy : trusting?.remedy;

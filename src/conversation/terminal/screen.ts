@@ -1,6 +1,6 @@
 /**
- * Most rows, and most columns, of a terminal: more than a screen has room for, and few enough that drawing all of it
- * takes no time worth speaking of.
+ * The maximum number of rows and of columns of a terminal: more than a screen can show, and few enough to be drawn in
+ * negligible time.
  */
 export const LARGEST_SIDE = 1000;
 
@@ -10,23 +10,23 @@ export interface Screen {
   readonly cursor: { readonly row: number; readonly col: number };
 }
 
-/** The screen's words with all white space removed: the TUI moves the cursor where a person sees a blank. */
+/** The screen's text without white space, because the TUI moves the cursor instead of writing blanks. */
 export function compactText(screen: Screen): string {
   return screen.lines.join("").replace(/\s+/gu, "");
 }
 
-/** Whether nothing is to be seen. */
+/** Whether nothing is visible. */
 export function isBlank(screen: Screen): boolean {
   return screen.lines.every((line) => line.trim() === "");
 }
 
 const NOTICE_ROW = /^\u258e /u;
-/** The notice of debug mode (2.1.332), with a log in the private folder of a run: a user's own log is elsewhere. */
+/** The notice of debug mode (2.1.332) for a log in the private folder of a run. A user's own log is elsewhere. */
 const OWN_LOG_NOTICE = /^Debug ?mode ?enabled ?\u00b7 ?logging ?to ?\/.*\/own\/debug\.log$/u;
 
 /**
- * The rows of a screen without the notice that Claude Code writes a debug log, if this program has it written. No setting
- * keeps the notice away (2.1.332). A narrow screen has it in several rows.
+ * The rows of a screen without the notice that Claude Code writes a debug log, if this program has asked for the log.
+ * No setting removes the notice (2.1.332). On a narrow screen it takes several rows.
  */
 export function withoutOwnNotice(lines: readonly string[]): readonly string[] {
   const kept: string[] = [];
@@ -39,16 +39,16 @@ export function withoutOwnNotice(lines: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** The most that Claude Code says before it ends, in bytes. */
+/** The maximum length of Claude Code's output before it refuses to start, in bytes. */
 const MOST = 8192;
 
-/** What a terminal shows as it is: text, lines, colours, and the cursor that is there again. */
+/** The output that a terminal shows unchanged: text, lines, colours, and the sequence that shows the cursor again. */
 // deno-lint-ignore no-control-regex
 const PLAIN = /\x1b\[(?:[\d;]*m|\?25h)|\r(?=\r?\n)/gu;
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\x00-\x09\x0b-\x1f\x7f]/u;
 
-/** What a child has written since its start; no more of it than is ever said in words. */
+/** Adds bytes to the output of a child since its start, up to a limit above the length of any plain message. */
 export function withWritten(before: Uint8Array, bytes: Uint8Array): Uint8Array {
   if (before.length >= MOST) return before;
   const written = new Uint8Array(before.length + bytes.length);
@@ -57,40 +57,40 @@ export function withWritten(before: Uint8Array, bytes: Uint8Array): Uint8Array {
   return written;
 }
 
-/** What a child says that does not draw anything, without colours; undefined where it draws, or says nothing. */
+/** A child's output without colours, if it draws nothing; undefined if it draws, or is empty. */
 export function plainOutput(written: Uint8Array): string | undefined {
   if (written.length >= MOST) return undefined;
   const text = new TextDecoder().decode(written).replace(PLAIN, "").trim();
   return text === "" || CONTROL.test(text) ? undefined : text;
 }
 
-/** What the screen shows of the tasks in the background (2.1.330). */
+/** The background tasks on the screen (2.1.330). */
 type TasksOnScreen =
-  /** The number of tasks below the empty input box is selected: Enter opens the list of them. */
+  /** The number of tasks below the empty input box is selected. Enter opens the list of tasks. */
   | { readonly kind: "offered" }
-  /** The list of several tasks; where there are subagents alone, the one below the input box. */
+  /** The list of several tasks. If all are subagents, it is the list below the input box. */
   | { readonly kind: "list"; readonly rows: readonly TaskRow[] }
-  /** One shell, which is alone, with all that it was called with; `text` has no white space. */
+  /** A single shell, with its complete command; `text` has no white space. */
   | { readonly kind: "task"; readonly text: string }
   | { readonly kind: "none" };
 
 /** A row of the list. */
 export interface TaskRow {
-  /** What the task was called with, cut where it is too long, without white space; empty for a row that is none at work. */
+  /** The command or task, without white space and cut if it is too long; empty if the row shows no running task. */
   readonly text: string;
   readonly selected: boolean;
 }
 
 const LIST_HINT = /^\s*\u2191\/\u2193 to (?:navigate|select) \u00b7 .*\bclose\b/u;
 const TASK_HINT = /^\s*\u2190 to go back \u00b7 .*\bclose\b/u;
-/** Said below the input box of a subagent that is selected and not at work any more. */
+/** The hint below the input box for a selected subagent that no longer works. */
 const OVER_HINT = /\bx to clear\b/u;
 const INPUT_BOX = /^\u276f\s*$/u;
 const RULE = /^\s*\u2500{20,}/u;
 const CARET = /^\s*\u276f/u;
-/** A mark, the text, and that it runs; with the model of a subagent since 2.1.330. */
+/** A mark, the text, and the word "running"; since 2.1.330 also the model of a subagent. */
 const ROW = /^\s*\u276f?\s*(?:\u25cf\s+)?(?<text>\S.*?)\s+\(?running\)?(?: \u00b7 .*)?\s*$/u;
-/** A mark, the type of a subagent, what it is to do, and for how long it has been at work. */
+/** A mark, the type of a subagent, its task, and how long it has worked. */
 const AGENT =
   /^\s*\u276f?\s*[\u25cf\u25ef]\s+\S+\s{2,}(?<text>\S.*?)\s{2,}(?<over>\w+ \u00b7 )?(?:\d+[dhms] ?)+\s*$/u;
 const AGENT_ROW = /^\s*\u276f?\s*[\u25cf\u25ef]\s+\S/u;

@@ -3,14 +3,15 @@ import { isNewerThanProfiles } from "../../../claude/versions/profiles.ts";
 import { commandsOf } from "../../../claude/versions/tables.ts";
 
 /**
- * What `claude -p` does with one of Claude Code's own slash commands, and what happens here:
+ * How `claude -p` treats one of Claude Code's own slash commands, and what happens here:
  *
- * - `prompt`: it becomes a text for the model, in the interactive program too
+ * - `prompt`: it becomes a text for the model, also in the interactive program
  * - `unavailable`: `claude -p` answers that it is not available; the interactive program would carry it out
  * - `told`: both programs do the same, and the transcript shows it; some ask the model
- * - `asked`: `claude -p` answers without the model. The headless helper does the same; without arguments it changes nothing
- * - `alone`: the same, but the answer may be about the process itself, which is another one in a conversation
- * - `noted`: the same, and the session continues with a change
+ * - `asked`: `claude -p` answers without the model. The headless helper does the same; without arguments it changes
+ *   nothing
+ * - `alone`: like `asked`, but the answer may describe the process itself, and a conversation has another process
+ * - `noted`: like `asked`, but the session continues with a change
  * - `clears`: it ends the session and begins another one; the headless helper does that
  * - `own`: `claude -p` has an answer of its own, and the interactive program does something else
  * - `personal`: a text for the model about the transcripts of all sessions. The child sees only its own
@@ -45,7 +46,10 @@ const HOW: Readonly<Partial<Record<CommandKind, string>>> = {
 };
 const HOW_BY_NAME = byName(HOW);
 
-/** Commands that are prompts in a profile, but read all sessions; and those that only some accounts have. */
+/**
+ * Commands that are prompts in a profile, but read the transcripts of all sessions; and commands that only some
+ * accounts have.
+ */
 const PERSONAL = "insights team-onboarding".split(" ");
 const GATED = "daemon skill-doctor".split(" ");
 
@@ -78,16 +82,19 @@ const DEEDS: ReadonlyMap<string, RegExp> = new Map([
 
 /** The commands of a version of Claude Code. */
 export interface ClaudeCommands {
-  /** By name; other versions' are not there. */
+  /** The kinds of commands, by name. Commands of other versions are missing. */
   readonly kinds: ReadonlyMap<string, CommandKind>;
-  /** Whether these are all: of a version that is newer than every profile the commands of the newest are assumed. */
+  /**
+   * Whether `kinds` is complete. For a version that is newer than every profile, the commands of the newest profile are
+   * assumed.
+   */
   readonly complete: boolean;
 }
 
 /** The commands of profiles, by version. */
 const made = new Map<string, ClaudeCommands>();
 
-/** The slash commands that a version brings along. */
+/** The slash commands of a version. */
 export function claudeCommands(version: string): ClaudeCommands {
   const known = made.get(version);
   if (known !== undefined) return known;
@@ -99,7 +106,7 @@ export function claudeCommands(version: string): ClaudeCommands {
     ...PERSONAL.map((name) => [name, "personal"] as const),
   ]);
   const commands = { kinds, complete: !isNewerThanProfiles(version) };
-  // A transcript may name any version.
+  // A transcript may name any version, so the number of versions has a limit.
   if (made.size >= MOST_VERSIONS) made.clear();
   made.set(version, commands);
   return commands;
@@ -108,8 +115,8 @@ export function claudeCommands(version: string): ClaudeCommands {
 const MOST_VERSIONS = 20;
 
 /**
- * Returns what a command's argument does: it is recorded in the session (`notes`), it is a goal that both programs pursue
- * (`pursues`), it has no effect (`nothing`), or it does something else (`more`).
+ * Returns the effect of a command's argument: it is recorded in the session (`notes`), it is a goal that both programs
+ * pursue (`pursues`), it has no effect (`nothing`), or it has another effect (`more`).
  */
 export function heeds(name: string, rest: string): "notes" | "pursues" | "nothing" | "more" {
   if (HEEDLESS.includes(name) || DEEDS.get(name)?.test(rest) === false) return "nothing";

@@ -1,22 +1,22 @@
-/** A character of a prompt that does not reach the model as it is. */
+/** A character of a prompt that does not reach the model unchanged. */
 export type AlteredCharacter = {
-  /** Where it is, in UTF-16 code units from 0. */
+  /** The position of the character, in UTF-16 code units from 0. */
   readonly offset: number;
   readonly codePoint: number;
-  /** Its name, such as "U+200B (zero width space)". */
+  /** The name of the character, such as "U+200B (zero width space)". */
   readonly name: string;
 };
 
 /**
- * Finds the first character that the input box of Claude Code 2.1.330 would remove from a prompt or
- * replace by a line feed; undefined if the text stays unchanged. `claude -p` changes nothing.
+ * Finds the first character that the input box of Claude Code 2.1.330 would remove from a prompt or replace by a line
+ * feed; undefined if the text stays unchanged. `claude -p` changes nothing.
  *
- * The input box removes control characters and invisible ones: zero width and bidirectional marks,
- * variation selectors, fillers, tags. Every line break other than U+000A becomes U+000A. It keeps
- * invisible characters that are needed: joiners in emoji and in scripts that use them, the zero width
- * space of scripts without spaces, variation selectors after a character that has variants, direction
- * marks among right-to-left letters, tags of the three subdivision flags. For rare scripts (Mongolian,
- * Brahmi, hieroglyphs, ...) this function may name a character that Claude Code would keep.
+ * The input box removes control characters and invisible ones: zero width and bidirectional marks, variation selectors,
+ * fillers, tags. Every line break other than U+000A becomes U+000A. It keeps invisible characters that are needed:
+ * joiners in emoji and in scripts that use them, the zero width space of scripts without spaces, variation selectors
+ * after a character that has variants, direction marks among right-to-left letters, tags of the three subdivision
+ * flags. For rare scripts (Mongolian, Brahmi, hieroglyphs, ...) this function may name a character that Claude Code
+ * would keep.
  */
 export function firstAlteredCharacter(text: string): AlteredCharacter | undefined {
   SUSPECT.lastIndex = 0;
@@ -31,7 +31,7 @@ export function firstAlteredCharacter(text: string): AlteredCharacter | undefine
   return undefined;
 }
 
-/** Everything that is removed or replaced unless its neighbours save it. */
+/** All characters that are removed or replaced, unless the characters around them prevent it. */
 const SUSPECTS = String.raw`\x00-\x08\x0B-\x1F\x7F-\x9F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5` +
   String.raw`\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0` +
   String.raw`\uFFF0-\uFFFB\u{110BD}\u{13430}-\u{1343F}\u{16FE4}\u{1BCA0}-\u{1BCA3}` +
@@ -62,12 +62,12 @@ const JOINED = scripts(
 const KHMER = scripts("Khmr");
 const FLAGS_WITH_TAGS: readonly string[] = ["gbeng", "gbsct", "gbwls"];
 
-/** How far back neighbours are looked at, in characters. */
+/** The maximum number of characters that are examined before a suspect. */
 const LOOK_BACK = 16;
 
 /**
- * Patterns of the characters, and of the characters and shared marks, of some scripts. They take milliseconds to make,
- * and few prompts need them.
+ * Patterns of the characters, and of the characters and shared marks, of some scripts. Compiling them takes
+ * milliseconds, and few prompts need them.
  */
 function scripts(codes: string): { readonly own: RegExp; readonly shared: RegExp } {
   const set = (property: string) =>
@@ -83,7 +83,7 @@ function scripts(codes: string): { readonly own: RegExp; readonly shared: RegExp
   };
 }
 
-/** Whether Claude Code leaves a suspect where it is, given that all text before it is unchanged. */
+/** Whether Claude Code keeps a suspect, if all text before it is unchanged. */
 function staysInPlace(
   codePoint: number,
   { text, offset, lines }: {
@@ -140,7 +140,7 @@ function staysInPlace(
   }
 }
 
-/** Whether the nearest character before, past marks that the scripts share, is of the scripts. */
+/** Whether the nearest preceding character belongs to the scripts, ignoring marks that the scripts share. */
 function followsCharacterOf(
   { own, shared }: { readonly own: RegExp; readonly shared: RegExp },
   before: readonly string[],
@@ -159,7 +159,7 @@ function followsLetterOf(
   return base !== undefined && LETTER.test(base) && followsCharacterOf(script, before);
 }
 
-/** Whether a joiner stands between two pictures; the first may carry a selector and a skin tone. */
+/** Whether a joiner is between two pictures. The first picture may have a selector and a skin tone. */
 function joinsPictures(before: readonly string[], next: string | undefined): boolean {
   const parts = before.slice(0, 2).findIndex((character) => !EMOJI_PART.test(character));
   const picture = before[parts === -1 ? 2 : parts];
@@ -167,10 +167,10 @@ function joinsPictures(before: readonly string[], next: string | undefined): boo
     next !== undefined && PICTURE.test(next);
 }
 
-/** Whether the line around an offset holds a letter that a pattern knows. */
+/** Whether the line around an offset holds a letter that a pattern matches. */
 type LineSearch = (pattern: RegExp, offset: number) => boolean;
 
-/** Searches the lines of a text, each of them once however many of its offsets are asked about. */
+/** Searches the lines of a text. Each line is searched only once, for any number of offsets. */
 function lineSearch(text: string): LineSearch {
   let line = { start: 0, end: -1, known: new Map<RegExp, boolean>() };
   return (pattern, offset) => {
@@ -193,7 +193,7 @@ function isLineBreak(character: string): boolean {
   return /^[\n\v\f\r\x85\u2028\u2029]$/.test(character);
 }
 
-/** Whether a direction mark changes nothing: letters of one direction, or digits, on both sides. */
+/** Whether a direction mark has no effect, because letters of one direction, or digits, are on both sides. */
 function standsBetweenAlikes(before: readonly string[], next: string | undefined): boolean {
   if (next === undefined) return false;
   const letter = LETTER.test(next);
@@ -208,7 +208,7 @@ function runsLeft(letter: string): boolean {
   return letter === "\u0640" || RIGHT_TO_LEFT.own.test(letter);
 }
 
-/** Whether a tag belongs to a whole flag of England, Scotland or Wales. */
+/** Whether a tag belongs to a complete flag of England, Scotland or Wales. */
 function isFlagTag(text: string, offset: number): boolean {
   const start = text.lastIndexOf("\u{1F3F4}", offset);
   if (start === -1) return false;
@@ -226,7 +226,7 @@ function characterAt(text: string, offset: number): string | undefined {
   return codePoint === undefined ? undefined : String.fromCodePoint(codePoint);
 }
 
-/** The characters before `offset`, the nearest first, at most {@linkcode LOOK_BACK} of them. */
+/** The characters before `offset`, the nearest first, at most {@linkcode LOOK_BACK}. */
 function charactersBefore(text: string, offset: number): readonly string[] {
   return [...text.slice(Math.max(0, offset - 2 * LOOK_BACK), offset)].slice(-LOOK_BACK).reverse();
 }

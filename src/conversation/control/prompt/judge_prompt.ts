@@ -19,21 +19,22 @@ export interface PromptFacts {
   readonly plugins: boolean;
   /** Whether there are MCP servers. Their prompts are commands. */
   readonly mcpServers: boolean;
-  /** Whether the prompt may go in by the rendezvous socket. */
+  /** Whether the prompt may be delivered by the rendezvous socket. */
   readonly rendezvous: boolean;
   /** Whether it is a message of a conversation. */
   readonly conversation: boolean;
   /** Whether the session is kept, so that another child can resume it. */
   readonly keepsSession: boolean;
-  /** Whether a hook of the settings has a say in another model. */
+  /** Whether a hook of the settings reacts to a change of the model. */
   readonly watchesModels: boolean;
 }
 
-/** What is done with a prompt. */
+/** How a prompt is handled. */
 export type Judgement =
   /**
-   * The child gets it. `expands`: a command makes the text for the model. `verbatim`: only delivery by the socket keeps the
-   * text as it is. `forks`: a subagent carries it out, and the interactive Claude Code does not wait for it.
+   * The child gets the prompt. `expands`: a command makes the text for the model. `verbatim`: only delivery by the
+   * socket keeps the text unchanged. `forks`: a subagent carries it out, and the interactive Claude Code does not wait
+   * for it.
    */
   | {
     readonly kind: "send";
@@ -44,8 +45,9 @@ export type Judgement =
   /** `claude -p` has a fixed answer, so no child is needed. */
   | { readonly kind: "answer"; readonly text: string }
   /**
-   * The headless helper carries it out without the model. `clears`: another session follows. `notes`: it is recorded in the
-   * session, which continues with the change. `alone`: the answer is valid only if it says nothing about the process itself.
+   * The headless helper carries the prompt out without the model. `clears`: another session follows. `notes`: it is
+   * recorded in the session, which continues with the change. `alone`: the answer is valid only if it does not describe
+   * the process itself.
    */
   | {
     readonly kind: "ask";
@@ -62,13 +64,13 @@ const FORKED: Judgement = { kind: "send", expands: true, forks: true };
 /**
  * Decides whether a prompt is a text for the model or a slash command, before a child gets it.
  *
- * The interactive Claude Code has commands that `claude -p` does not have: `/logout` deletes the login, `/export` writes
- * files. So only known commands are passed on: those that become a prompt in both programs, or do the same in both and
- * appear in the transcript. They are in the table, or belong to the user, the project or a plugin.
+ * The interactive Claude Code has commands that `claude -p` does not have: `/logout` deletes the login, `/export`
+ * writes files. So only known commands are passed on: those that become a prompt in both programs, or do the same in
+ * both and appear in the transcript. They are in the table, or belong to the user, the project or a plugin.
  *
- * `claude -p` treats an unknown command as text, and also the words that quit the interactive program. These are delivered by
- * the socket if it takes them as text, and refused otherwise. A file of the project cannot replace a name of the table,
- * because Claude Code may not load the file.
+ * `claude -p` treats an unknown command as text, and also the words that quit the interactive program. Such prompts are
+ * delivered by the socket if it takes them as text, and refused otherwise. A file of the project cannot replace a
+ * command of the table, because Claude Code may not load the file.
  */
 export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
   const trimmed = prompt.trim();
@@ -86,16 +88,19 @@ export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
   if (judged === VERBATIM || firstAlteredCharacter(prompt) === undefined) return judged;
   if (QUIT_WORDS.includes(withoutHidden(prompt))) return refuseAltered(prompt, "quit");
   const rest = withoutHiddenStart(prompt);
-  // It stays in the input box, for a person to look at.
+  // Claude Code leaves such a prompt in the input box, so that a person can check it.
   return rest === "" || /^[/!]/u.test(rest) ? refuseAltered(prompt, "not send the rest") : judged;
 }
 
-/** Whether the child would get another text on its fd 0: one without some characters, or with tags of its own. */
+/** Whether the child would receive another text on its fd 0: without some characters, or with tags of its own. */
 function isAlteredOnStdin(prompt: string): boolean {
   return prompt.includes("<pasted_content") || firstAlteredCharacter(prompt) !== undefined;
 }
 
-/** White space before the slash makes `claude -p` take it for text, and the interactive program skip it. */
+/**
+ * Judges a prompt with white space before the slash: `claude -p` treats it as text, and the interactive program skips
+ * the white space.
+ */
 function judgeIndented(word: SlashWord, facts: PromptFacts): Judgement {
   if (facts.disabled) return TEXT;
   if (facts.rendezvous) return VERBATIM;
@@ -169,7 +174,7 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   return facts.rendezvous ? VERBATIM : refuse(name, { reason: "there is no such command" });
 }
 
-/** A command of Claude Code's own that makes no prompt. */
+/** Judges a command of Claude Code's own that makes no prompt. */
 function judgeOwn(
   { name, rest }: SlashWord,
   facts: PromptFacts & {
@@ -204,7 +209,7 @@ function judgeOwn(
       return judgeNoted(name, facts);
     case "own":
     case "told":
-      // With a title it is recorded. Without one, its effect was not measured.
+      // With a title, the command is recorded. Without one, its effect was not measured.
       return rest !== "" && heeds(name, rest) === "notes"
         ? judgeNoted(name, facts)
         : refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
@@ -263,7 +268,7 @@ function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
     });
 }
 
-/** Judges a command whose argument may make it another command. */
+/** Judges a command whose argument may change its meaning. */
 function judgeArguments({ name, rest }: SlashWord): Judgement {
   const [first = ""] = rest.split(/\s/u, 1);
   if (first.toLowerCase() === "ultra" && REVIEWS.includes(name)) {
@@ -284,8 +289,8 @@ function judgeArguments({ name, rest }: SlashWord): Judgement {
 }
 
 /**
- * The custom command that a prompt begins with, which may also be named in two words: `/folder name` for `folder:name`.
- * Claude Code looks for a command of its own first, so that takes knowing them all.
+ * The custom command at the beginning of a prompt. Its name may have two words: `/folder name` for `folder:name`.
+ * Claude Code looks for its own commands first, so this works only if all of them are known.
  */
 function customOf({ name, rest }: SlashWord, { custom, version }: PromptFacts) {
   const [first = ""] = rest.split(/\s/u, 1);
@@ -298,10 +303,10 @@ function looksLikeCommand(name: string): boolean {
   return /^[a-zA-Z0-9_][a-zA-Z0-9:_-]*$/u.test(name);
 }
 
-/** How long a word is that is looked for among hidden characters. */
+/** The maximum length of a word that is looked for among hidden characters. */
 const LONGEST_HIDDEN = 200;
 
-/** A short prompt without white space around it, and without the characters that Claude Code takes out. */
+/** A short prompt without surrounding white space, and without the characters that Claude Code removes. */
 function withoutHidden(prompt: string): string {
   return [...prompt.slice(0, LONGEST_HIDDEN)]
     .filter((character) => firstAlteredCharacter(character) === undefined).join("").trim();
@@ -344,7 +349,7 @@ function refuseAltered(prompt: string, deed: string): Judgement {
   };
 }
 
-/** How many characters of a word are repeated in a message. */
+/** The maximum number of characters of a word in a message. */
 const LONGEST_NAME = 60;
 
 function refuse(

@@ -1,9 +1,9 @@
-/** Words that alone, in this case, make the interactive Claude Code (2.1.330) quit. */
+/** Prompts that make the interactive Claude Code (2.1.330) quit. Case matters. */
 export const QUIT_WORDS: readonly string[] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
 
 /**
- * Whether a prompt is text for every version: it begins with a character that can be seen and is no sign of a command, is
- * no word to quit by, and holds no tag of Claude Code's own.
+ * Whether a prompt is text in every version. It begins with a visible character that does not start a command, is no
+ * word that quits, and holds no tag of Claude Code's own.
  */
 export function isPlain(prompt: string): boolean {
   return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt) && !QUIT_WORDS.includes(prompt.trim()) &&
@@ -14,9 +14,9 @@ export function isPlain(prompt: string): boolean {
 export interface SlashWord {
   /** The text between the slash and the next white space; may be empty. */
   readonly name: string;
-  /** The text after that, trimmed. */
+  /** The text after the name, trimmed. */
   readonly rest: string;
-  /** Whether white space stands before the slash. */
+  /** Whether white space precedes the slash. */
   readonly indented: boolean;
 }
 
