@@ -99,7 +99,7 @@ function requireTrustedServer(
     if (foreign === undefined) Deno.lstatSync(httpSocket);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new NoServerError("Cannot ask the server: there is none", {
+    throw new NoServerError("No server is running", {
       suggestion: "Start one: claude-print serve",
       cause: error,
     });

@@ -132,7 +132,7 @@ Deno.test("serve status reports, serve stop ends the server", async () => {
     assertEquals((await talk.server.ended).code, 0);
     const none = await run("status");
     assertEquals([none.code, none.stdout], [2, ""]);
-    assertStringIncludes(none.stderr, "Cannot ask the server: there is none\n  Start one: ");
+    assertStringIncludes(none.stderr, "No server is running\n  Start one: ");
     assertEquals(await run("stop"), { code: 0, stdout: "No server is running\n", stderr: "" });
   }
   assertEquals(await leftovers(claude.home), []);

@@ -136,7 +136,7 @@ Deno.test("ps names a missing, foreign or empty server", async () => {
   await Deno.remove(`${server.folder}/http.sock`);
   const none = await server.run("ps");
   assertEquals([none.code, none.stdout], [2, ""]);
-  assertMatch(none.stderr, /Cannot ask the server: there is none\n.*claude-print serve/u);
+  assertMatch(none.stderr, /No server is running\n.*claude-print serve/u);
   await Deno.writeTextFile(`${server.folder}/http.sock`, "");
   const dead = await server.run("ps");
   assertEquals([dead.code, dead.stdout], [2, ""]);
