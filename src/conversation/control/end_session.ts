@@ -191,14 +191,9 @@ const REST_MS = 2000;
  * session.
  */
 export function awaitTranscript(step: ControlStep): void {
-  const { phase, ending, exit } = step.state;
-  if (ending === undefined || isWritten(step.state, ending)) {
-    finishSession(step);
-  } else if (phase === "reading" && exit !== undefined) {
-    step.emit(deadline("record", REST_MS));
-  } else {
-    finishSession(step);
-  }
+  const { ending } = step.state;
+  if (ending === undefined || isWritten(step.state, ending)) finishSession(step);
+  else step.emit(deadline("record", REST_MS));
 }
 
 /** Ends the session with the known facts. */

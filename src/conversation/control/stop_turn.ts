@@ -99,8 +99,6 @@ export function abortIfStopped(step: ControlStep): void {
  * the line about the stop after the next prompts, as if those were stopped. So Escape also waits for the first request.
  */
 function abortTurn(step: ControlStep): void {
-  const { phase } = step.state;
-  if (phase !== "working" && phase !== "entered") return;
   changePhase(step, { phase: "aborting" });
   if (isStoppable(step.state)) {
     pressEscape(step);
