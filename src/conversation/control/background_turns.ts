@@ -32,7 +32,7 @@ export function onBackgroundStop(step: ControlStep, stop: HookPayload): void {
   });
   // A background task starts a turn of its own.
   beginTurn(step);
-  // On a busy machine the transcript may hold the end of the turn before the Stop hook runs.
+  // A subagent may wake after the last line of the turn, which `onTranscript()` has received by then.
   if (hasEndLine && !awaitsPromptLine && !late) restWithTasks(step);
 }
 

@@ -334,15 +334,17 @@ Deno.test("run waits for a subagent that its shell's end wakes", () => {
       session.receive(enqueued("a1"), DEQUEUED, BUSY, userLine(notification("a1")));
       assertEquals(outcomeOf(session), { ...BOTH, turns: [] });
     }
-    const vain = left({ backgroundCeilingMs: 5000 });
-    vain.receive(...DONE, IDLE, woken, COMPLETED);
-    vain.wait(4999);
-    assertEquals(vain.signals, []);
-    vain.wait(1);
-    vain.receive(EXIT);
-    const { ending } = vain;
-    const unfinished = [{ id: "a1", type: "subagent" }];
-    assertEquals(ending?.kind === "answered" ? ending.unfinished : ending, unfinished);
+    for (const lines of [[IDLE, woken, COMPLETED], [COMPLETED, woken, IDLE]]) {
+      const vain = left({ backgroundCeilingMs: 5000 });
+      vain.receive(...DONE, ...lines);
+      vain.wait(4999);
+      assertEquals(vain.signals, []);
+      vain.wait(1);
+      vain.receive(EXIT);
+      const { ending } = vain;
+      const unfinished = [{ id: "a1", type: "subagent" }];
+      assertEquals(ending?.kind === "answered" ? ending.unfinished : ending, unfinished);
+    }
     const atWork = left({ isAtWork: true });
     atWork.receive(woken, ...DONE, IDLE, COMPLETED);
     assertEquals(atWork.signals, ["SIGTERM"], "it was not over, and so is not woken");
