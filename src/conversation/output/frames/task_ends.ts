@@ -378,7 +378,7 @@ function notificationFrame(
   return systemFrame("task_notification", {
     task_id: notification.taskId,
     tool_use_id: notification.toolUseId,
-    status: notification.status === "killed" ? "stopped" : notification.status,
+    status: notification.status,
     output_file: notification.outputFile ?? "",
     summary: report ?? notification.summary,
     summary_is_report: report !== undefined && hasCapability(context.version, "marksReports")

@@ -81,7 +81,7 @@ export function emitPlainLine(step: OutputStep, entry: Entry): void {
 
 /** Records what a line shows of the session and its turn. */
 function recordLine(step: OutputStep, entry: Entry): void {
-  const { kept, hasLinesSincePrompt, version } = step.state;
+  const { kept, hasLinesSincePrompt } = step.state;
   const wakeup = readScheduledWakeup(entry);
   const isTurnStart: boolean = isPrompt(entry);
   step.update({
@@ -91,9 +91,6 @@ function recordLine(step: OutputStep, entry: Entry): void {
   });
   if (wakeup !== undefined) step.update({ wakeupAt: wakeup === "never" ? undefined : wakeup });
   if (isPrompt(entry)) step.update({ prompt: entry });
-  if (version === undefined && entry.type !== "other" && entry.version !== undefined) {
-    step.update({ version: entry.version });
-  }
 }
 
 /** Emits all frames of a line. */
