@@ -17,7 +17,7 @@ export interface TapedLine {
   readonly at: number;
   readonly dir: "write";
   readonly data: string;
-  /** How a replay of the program ends. Only the last line of a tape may have it; its `data` is empty. */
+  /** How a replay of the program ends. Only the last line of a tape may have this field; its `data` is empty. */
   readonly exit?: { readonly code: number; readonly stderr?: string };
 }
 
@@ -38,14 +38,14 @@ export const CAST_FILE = "child.cast";
 export const TAPE_FILE = "tape.jsonl";
 export const META_FILE = "meta.json";
 
-/** The folder with the exchanges with the API, one file each. Not every cassette has it. */
+/** The folder with the exchanges with the API, one file for each. Not every cassette has this folder. */
 export const API_FOLDER = "api";
 
 export function framesOn(tape: readonly TapeEntry[]): readonly TapedFrame[] {
   return tape.filter((entry) => entry.dir === "read");
 }
 
-/** The format that this version writes. It also reads older ones. */
+/** The format that this version writes. This version also reads older formats. */
 export const CASSETTE_FORMAT = 1;
 
 /** The contents of `meta.json`. */
@@ -61,7 +61,7 @@ export interface CassetteMeta {
   readonly size: { readonly cols: number; readonly rows: number };
   /** When the child started, as `Date.toISOString()` writes it. */
   readonly when: string;
-  /** How often each part has `[redacted]` in the place of a secret. */
+  /** The number of `[redacted]` marks, which replace secrets, in each part. */
   readonly scrubbed: Readonly<Record<string, number>>;
   /** What `cassette scrub` blanked besides secrets: `traces` (names and paths of the machine), `prompts`, `answers`. */
   readonly blanked?: readonly string[];
@@ -115,7 +115,7 @@ export interface CastHeader {
     readonly output?: OutputKind;
     /** The options of the conversation. */
     readonly conversation: ConversationOptions;
-    /** The run's only message. Only the first recordings have it here; later ones have it among the inputs. */
+    /** The run's only message. Only the first recordings have it in the header; later ones have it among the inputs. */
     readonly first?: Prompt;
   };
 }
@@ -135,7 +135,7 @@ export interface CastHeader {
  * Own codes, which players ignore; their data is JSON:
  *
  * - `h`: any other input, without its time
- * - `d`: any other effect on the outside that is no frame: look at the screen, deliver a prompt, send a signal,
+ * - `d`: any other effect outside the program, except frames: look at the screen, deliver a prompt, send a signal,
  *   report, end
  */
 export interface CastEvent {

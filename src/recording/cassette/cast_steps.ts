@@ -8,7 +8,7 @@ import { withSortedKeys } from "../../json_object.ts";
 export interface CastStep {
   readonly input: Input;
   readonly effects: readonly RecordedEffect[];
-  /** True for output that directly follows output: the recording may have cut the output anywhere. */
+  /** True for output that directly follows output. The recording may have cut the output anywhere. */
   readonly continuesOutput: boolean;
 }
 
@@ -42,7 +42,7 @@ function firstInputs({ claude_print: { first } }: CastHeader): readonly Input[] 
     : [{ at: 0, type: "message", message: first }, { at: 0, type: "closed" }];
 }
 
-/** Bytes of one buffer that many texts share. */
+/** The size in bytes of a buffer that many texts share. */
 const SLAB = 256 * 1024;
 
 /**
@@ -91,9 +91,9 @@ function effectOf({ code, data }: CastEvent): RecordedEffect | undefined {
   }
 }
 
-/** What a session did between two inputs, in a form in which two runs can be compared. */
+/** The actions of a session between two inputs, in a form in which two runs can be compared. */
 export interface Actions {
-  /** The keys that it typed, without replies to queries of the terminal. */
+  /** The keys that the session typed, without replies to queries of the terminal. */
   readonly typed: string;
   /** Replies to queries of the terminal, sorted: their order depends on how the output was cut. */
   readonly replies: readonly string[];
@@ -101,7 +101,7 @@ export interface Actions {
   readonly others: readonly string[];
 }
 
-/** An effect on the outside as a cast has it; typed keys as text. */
+/** An effect outside the program, in the form of a cast; typed keys as text. */
 export type RecordedEffect =
   | { readonly type: "write"; readonly text: string }
   | {

@@ -18,11 +18,11 @@ import { definedFields } from "../../defined_fields.ts";
 
 /** The comparison of two conversations. */
 export interface ConversationComparison {
-  /** What both share at their beginning. */
+  /** The number of turns and steps that both share at their beginning. */
   readonly common: { readonly turns: number; readonly steps: number };
-  /** How many turns each has. */
+  /** The number of turns of each conversation. */
   readonly turns: readonly [number, number];
-  /** The models of each, in the order of their first steps. */
+  /** The models of each conversation, in the order of their first steps. */
   readonly models: readonly [readonly string[], readonly string[]];
   /** The first difference; absent if there is none. */
   readonly parting?: FirstDifference;
@@ -39,16 +39,16 @@ export interface FirstDifference {
 }
 
 interface StepDifference {
-  /** The place as a JSON pointer. */
+  /** The place of the difference, as a JSON pointer. */
   readonly pointer: string;
-  /** Both values there, shortened; absent if there is none. */
+  /** The values there, shortened; absent if there is none. */
   readonly one?: string;
   readonly other?: string;
 }
 
 /**
- * Finds the first difference of two conversations. Ignores what differs in each run, such as ids. Models are reported
- * but not compared: the point may be how another model answers.
+ * Finds the first difference of two conversations. Ignores values that differ in each run, such as ids. Models are
+ * reported but not compared, because a user may want to compare the answers of two models.
  */
 export function compareConversations(
   one: readonly RecordedStep[],
@@ -105,7 +105,7 @@ type StepBody = Pick<RecordedStep, "content" | "model">;
 
 /** A step of a conversation. */
 export interface RecordedStep {
-  /** The number of the turn: of prompts since the beginning of the conversation. */
+  /** The number of the turn, which is the number of prompts since the beginning of the conversation. */
   readonly turn: number;
   readonly content: StepContent;
   /** The model, for a step of a model. */
@@ -129,8 +129,8 @@ export function conversationSteps(children: readonly RecordedTurns[]): readonly 
 }
 
 /**
- * The steps that a tape has: none from before the recording. A prompt that the caller wrote during a turn comes
- * before the next turn.
+ * The steps on a tape; none from before the recording. A prompt that the caller wrote during a turn comes before the
+ * next turn.
  */
 export function stepsOnTape(tape: readonly TapeEntry[]): readonly RecordedStep[] {
   const waiting: StepBody[] = [];
@@ -171,7 +171,7 @@ function promptIn(line: string): readonly StepBody[] {
 function contentsIn(
   { type, message, parent_tool_use_id: parent, isReplay }: AnyFrame,
 ): readonly StepBody[] {
-  // Frames of subagents are no steps: their answer is the result of a call.
+  // Frames of subagents are no steps, because their answer is the result of a call.
   if (typeof parent === "string" || isReplay === true) return [];
   const line = readEntry({ type, message });
   return line === undefined ? [] : contentsOf(line);
@@ -197,7 +197,7 @@ function localCommandSteps({ prompts, result }: RecordedTurn): readonly StepBody
 }
 
 function contentsOf(entry: Entry): readonly StepBody[] {
-  // Claude Code adds it before a prompt, in one version only.
+  // Claude Code adds this entry before a prompt, in one version only.
   if (isResumptionFiller(entry)) return [];
   switch (entry.type) {
     case "user": {

@@ -25,7 +25,7 @@ import { caretAtCursor } from "../../conversation/terminal/choices.ts";
 import { RULE } from "../../conversation/terminal/recognise_dialog.ts";
 import type { Screen } from "../../conversation/terminal/screen.ts";
 
-/** What to remove from a cassette. */
+/** The parts of a cassette to remove. */
 export interface PartScrubberOptions {
   /** Traces of the machine and user of the recording; absent if traces stay. */
   readonly known?: KnownTraces;
@@ -34,9 +34,9 @@ export interface PartScrubberOptions {
   readonly blanked: BlankedParts;
   /** The known calls of subagents; the scrubber adds those that it finds. */
   readonly subagents?: SubagentCalls;
-  /** Takes the kind of each removed trace. */
+  /** Receives the kind of each removed trace. */
   readonly onTrace?: (kind: Trace["kind"]) => void;
-  /** Replaces a value that is nested too deeply for a recording. By default it is cut there. */
+  /** Replaces a value that is nested too deeply for a recording. By default, the value is cut there. */
   readonly deep?: (value: object) => unknown;
 }
 
@@ -46,7 +46,7 @@ export interface PartScrubber {
   readonly text: (text: string) => string;
   /** Scrubs a JSON value. */
   readonly value: <Value>(value: Value) => Value;
-  /** Blanks a scrubbed piece of an answer, if answers are to be blanked. */
+  /** Blanks a scrubbed piece of an answer, if the options ask for blanked answers. */
   readonly answer: (text: string) => string;
   /** Scrubs a screen without changing the number and the length of its rows. */
   readonly screen: <Shown extends Screen>(
@@ -54,16 +54,17 @@ export interface PartScrubber {
     options: { readonly blank: boolean },
   ) => Shown;
   /**
-   * Begins a streamed text, and returns what takes its pieces. `tool` is set if the text is the JSON input of a tool.
+   * Begins a streamed text. Returns a function that receives its pieces. `tool` is set if the text is the JSON input of
+   * a tool.
    */
   readonly stream: (tool?: string) => (text: string) => StreamPiece;
-  /** Begins the output of a terminal, and returns what takes its pieces. */
+  /** Begins the output of a terminal. Returns a function that receives its pieces. */
   readonly terminal: () => (text: string, options: { readonly blank: boolean }) => StreamPiece;
 }
 
 /**
- * Characters that are searched together. Recordings have much smaller pieces, and each search repeats their
- * surroundings.
+ * The number of characters that are searched together. Recordings have much smaller pieces, and each search repeats the
+ * text around a piece.
  */
 const GATHERED = 8 * 1024;
 
@@ -134,11 +135,11 @@ function blankScreen(screen: Screen): readonly string[] {
   return screen.lines.map((line, row) => row < from ? blankText(line) : line);
 }
 
-/** An escape of JSON, which stays, or letters and digits, which do not. */
+/** An escape of JSON, which is kept, or letters and digits, which are blanked. */
 const ESCAPE_OR_LETTERS = /\\u[\da-f]{0,4}|\\[^]?|[\p{L}\p{N}]+/giu;
 
 /**
- * Creates a blanker for the streamed JSON input of a tool that starts a subagent. The pieces wait for the last one.
+ * Creates a blanker for the streamed JSON input of a tool that starts a subagent. The pieces wait for the last piece.
  * If they become too long to wait, all letters are blanked.
  *
  * @param options.redact removes secrets and traces from the pieces
@@ -171,7 +172,7 @@ function blankJsonLetters(json: string): string {
   );
 }
 
-/** The position in an escape sequence at the end of a text. */
+/** The parser state at the end of a text: inside which escape sequence the text ends. */
 type TerminalState =
   | "text"
   | "escape"
@@ -189,7 +190,7 @@ type TerminalState =
  */
 export function createTerminalBlanker(): (text: string) => string {
   let state: TerminalState = "text";
-  /** The beginning of an OSC string, which tells whether it is a title. */
+  /** The beginning of an OSC string, which shows whether the string is a title. */
   let kind = "";
   return (text) => {
     let out = "";
@@ -248,7 +249,7 @@ const BEGINS_PATH = new RegExp(`^/(?:${ROOTS.join("|")})(?:/|$)`, "u");
 
 /**
  * Replaces traces in output of a terminal, also if they have several colours or continue in another row. Each
- * replacement character stands where the original one stood, so that nothing moves.
+ * replacement character is at the position of the original character, so that nothing moves.
  *
  * @param scrubber one whose replacements are as long as the traces
  * @returns as many pieces of the same lengths
@@ -299,7 +300,7 @@ function replaceTraces(
   });
 }
 
-/** Joins the rows of a text. `place` maps a position to one in the original text. */
+/** Joins the rows of a text. `place` maps a position in the joined text to one in the original text. */
 function joinRows(
   text: string,
 ): { readonly text: string; readonly place: (at: number) => number } {
@@ -311,7 +312,7 @@ function joinRows(
     joined += text.slice(from, to);
   };
   for (const { 0: { length }, index } of text.matchAll(ROW_END)) {
-    // A row that begins a path does not continue the row before.
+    // A row that begins a path does not continue the previous row.
     if (BEGINS_PATH.test(text.slice(index + length, index + length + 20))) continue;
     keep(index);
     from = index + length;

@@ -16,9 +16,9 @@ interface RebuiltTranscript {
 }
 
 /**
- * Types of lines that a fork keeps: what was said, and what Claude Code needs to send the model the same messages.
- * Other lines belong to one machine or moment. Some would let the author of the recording decide where the fork works
- * and what it may do: Claude Code enters the worktree that a line names (2.1.330).
+ * Types of lines that a fork keeps: the conversation itself, and the lines that Claude Code needs to send the model the
+ * same messages. Other lines belong to one machine or moment. Some would let the author of the recording decide where
+ * the fork works and what it may do: Claude Code enters the worktree that a line names (2.1.330).
  */
 const KEPT_LINES: readonly unknown[] = [
   ...["user", "assistant", "system", "attachment", "summary", "content-replacement"],
@@ -39,7 +39,7 @@ const DROPPED_ATTACHMENTS: readonly unknown[] = [
  * @param children the parts of the conversation, one for each child
  * @param options.at the number of the turn, from 1; 0 for the state before the first turn
  * @param options.sessionId the session id of the fork
- * @throws {CliError} if there are fewer turns, or the lines of the turn cannot be told from those of the next
+ * @throws {CliError} if there are fewer turns, or the lines of the turn cannot be separated from those of the next
  */
 export function rebuildTranscript(
   children: readonly RecordedTurns[],
@@ -108,15 +108,18 @@ function isKeptLine({ type, attachment }: JsonObject): boolean {
     !(isJsonObject(attachment) && DROPPED_ATTACHMENTS.includes(attachment.type));
 }
 
-/** Whether Claude Code answered a turn together with the one before: the lines of both belong to that one. */
+/**
+ * Whether Claude Code answered a turn together with the previous one. Then the lines of both belong to the previous
+ * turn.
+ */
 function sharesAnswerWithPrevious({ prompts, entries, result }: RecordedTurn): boolean {
   const isLocal = prompts.length > 0 && prompts.every(({ way }) => way === undefined);
   return entries.length === 0 && !isLocal && result.subtype === "success";
 }
 
 /**
- * The transcript lines up to the end of a turn. Each further child begins with the lines of the children before, or
- * with none after `/clear`.
+ * The transcript lines up to the end of a turn. Each later child begins with the lines of the earlier children, or with
+ * no lines after `/clear`.
  */
 function entriesUpTo(children: readonly RecordedTurns[], at: number): readonly Entry[] {
   let left = at;

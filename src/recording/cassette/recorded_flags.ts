@@ -1,13 +1,13 @@
 /**
- * Flags that a fork takes over from a recording. They decide what the model is told and which tools it has. None of
- * them gives a tool more permissions: a recording may come from a stranger.
+ * Flags that a fork takes over from a recording. They decide which instructions and tools the model gets. None of them
+ * gives a tool more permissions, because a recording may come from a stranger.
  */
 const KEPT: ReadonlySet<string> = new Set([
   ...["--model", "--fallback-model", "--effort", "--betas"],
   ...["--system-prompt", "--append-system-prompt"],
   ...["--tools", "--disallowedTools", "--disable-slash-commands", "--restricted", "--safe-mode"],
 ]);
-/** Permission modes that allow a tool no more than the default one. */
+/** Permission modes that allow a tool no more than the default mode. */
 const NARROW_MODES: ReadonlySet<string> = new Set(["plan", "dontAsk"]);
 /** Flags that select a session. A fork has a session of its own. */
 const SESSION_FLAGS: ReadonlySet<string> = new Set([
@@ -16,12 +16,12 @@ const SESSION_FLAGS: ReadonlySet<string> = new Set([
 ]);
 /** Flags with text of the user. */
 const PROMPT_FLAGS: ReadonlySet<string> = new Set(["--system-prompt", "--append-system-prompt"]);
-/** The flags that give the same text by a file. */
+/** The flags that read the same text from a file. */
 const FILE_FLAGS: Readonly<Record<string, string>> = {
   "--system-prompt": "--system-prompt-file",
   "--append-system-prompt": "--append-system-prompt-file",
 };
-/** Limits for flags of a recording. No run has more or longer ones. */
+/** Limits for the number and length of a recording's flags. No real run exceeds them. */
 const MOST_FLAGS = 200;
 const LONGEST_FLAG = 200_000;
 
@@ -41,14 +41,14 @@ export function flagsToRecord(given: readonly string[]): readonly string[] {
 }
 
 /**
- * The longest system prompt that is recorded, in bytes. A fork passes it as an argument, which Linux limits to 128
+ * The maximum length of a recorded system prompt, in bytes. A fork passes it as an argument, which Linux limits to 128
  * kB.
  */
 const LONGEST_PROMPT = 120_000;
 
 /**
- * Returns the flags of a run with its system prompts as texts. A fork has neither the files nor the caller that gave
- * them. A prompt of the caller replaces that of a flag.
+ * Returns the flags of a run with its system prompts as texts, because a fork has neither the files nor the caller that
+ * gave them. A prompt of the caller replaces that of a flag.
  *
  * @param options.read returns the text of a file, or undefined if it cannot be read
  */
@@ -70,7 +70,7 @@ export function inlineSystemPrompts(
     if (words === undefined) continue;
     const isLong = new TextEncoder().encode(words).length > LONGEST_PROMPT || words.includes("\0");
     const others = flags.filter((flag) => !isOf(flag));
-    // The fork reports that the recording had a prompt which no argument can hold.
+    // The fork reports that the recording had a prompt that is too long for an argument.
     flags.splice(0, flags.length, ...others, isLong ? file : `${name}=${words}`);
   }
   return flags;
@@ -80,7 +80,7 @@ export function inlineSystemPrompts(
 export interface ForkFlags {
   /** The flags that the fork passes on, with their values. */
   readonly taken: readonly string[];
-  /** The names of the others. */
+  /** The names of the flags that the fork does not pass on. */
   readonly dropped: readonly string[];
 }
 
@@ -88,7 +88,7 @@ export interface ForkFlags {
  * Decides which recorded flags a fork takes over. The recording may come from a stranger.
  *
  * @param options.given the names of the fork's own flags, which replace recorded ones
- * @param options.blanked what was removed from the recording; blanked prompts are not taken over
+ * @param options.blanked the removed parts of the recording; blanked prompts are not taken over
  */
 export function flagsForFork(
   recorded: readonly string[],

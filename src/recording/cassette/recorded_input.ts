@@ -5,16 +5,16 @@ import type { JsonObject } from "../../json_object.ts";
 /** Inputs with lines of transcripts. They are recorded as the JSON lines of the file. */
 type WithLines = "earlier" | "transcript" | "subagent";
 
-/** An input as an event of a cast has it: without its time. Terminal output is recorded as events of its own. */
+/** An input in the form of a cast's event: without its time. Terminal output is recorded in separate events. */
 export type RecordedInput =
   | Untimed<Exclude<Input, { readonly type: "terminal" | WithLines }>>
   | { readonly type: "earlier"; readonly lines: readonly JsonObject[] }
   | { readonly type: "transcript"; readonly line: JsonObject }
   | { readonly type: "subagent"; readonly subagent: Subagent; readonly line: JsonObject }
-  /** The first recordings have a summary in the place of the line. */
+  /** The first recordings have a summary instead of the line. */
   | { readonly type: "transcript"; readonly entry: LineSummary };
 
-/** What the first recordings keep of a transcript line: the parts that the conversation needed. */
+/** The parts of a transcript line that the first recordings keep: those that the conversation needed. */
 export interface LineSummary {
   readonly type: string;
   readonly subtype?: string;

@@ -10,33 +10,33 @@ import { lineId, sortParentsFirst } from "../../claude/transcript/entry_order.ts
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 
 export interface RecordedTurn {
-  /** The prompts that the turn answers; none if Claude Code began the turn by itself. */
+  /** The prompts that the turn answers; none if Claude Code itself began the turn. */
   readonly prompts: readonly Message[];
-  /** The transcript lines of the turn; none if its prompt was answered together with the turn before. */
+  /** The transcript lines of the turn; none if its prompt was answered together with the previous turn. */
   readonly entries: readonly Entry[];
   readonly result: ResultFrame;
 }
 
-/** The part of a conversation that one child had. */
+/** The part of a conversation that ran in one child. */
 export interface RecordedTurns {
-  /** The transcript lines that the child began with. */
+  /** The transcript lines with which the child began. */
   readonly earlier: readonly Entry[];
   readonly turns: readonly RecordedTurn[];
-  /** Prompts without a result, because the recording stops before. */
+  /** Prompts without a result, because the recording stops earlier. */
   readonly unanswered: readonly Message[];
-  /** The lines of subagents, each with the number of turns completed when it arrived. */
+  /** The lines of subagents, each with the number of turns that were completed when the line arrived. */
   readonly subagents?: readonly (SubagentLine & { readonly completed: number })[];
 }
 
-/** A transcript line, and the number of turns completed when it arrived. */
+/** A transcript line, and the number of turns that were completed when the line arrived. */
 interface Arrival {
   readonly entry: Entry;
   readonly completed: number;
 }
 
 /**
- * Splits a recorded conversation into turns. Gives its inputs to a conversation, which reports the end and the
- * prompts of each turn.
+ * Splits a recorded conversation into turns. It passes the recorded inputs to a conversation, which reports the end and
+ * the prompts of each turn.
  *
  * Claude Code writes some lines of a turn after its answer, so a turn has all lines up to the next prompt.
  */
@@ -86,8 +86,9 @@ export function readTurns(cast: CastReader): RecordedTurns {
 }
 
 /**
- * Divides transcript lines among turns. A prompt of the caller belongs to the turn that answered it; Claude Code may
- * take it before it prints the result of the turn before. Any other prompt belongs to the turn that was running.
+ * Divides transcript lines among turns. A prompt of the caller belongs to the turn that answered it. Claude Code may
+ * take such a prompt before it prints the previous turn's result. Any other prompt belongs to the turn that was
+ * running.
  */
 function entriesOf(
   arrivals: readonly Arrival[],

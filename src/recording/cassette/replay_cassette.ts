@@ -15,17 +15,17 @@ export interface CassetteReplay {
   readonly result?: ResultFrame;
   /** The output format of the recorded run; absent from the first recordings. */
   readonly output?: OutputKind;
-  /** How the run ends with this version; absent if the recording stops before that. */
+  /** How the run ends with this version; absent if the recording stops before the end. */
   readonly ending?: Ending;
   /** One sentence for each way in which this version differs from the recorded run. */
   readonly differences: readonly string[];
 }
 
 /**
- * Replays a recorded run without waiting and without Claude Code. Gives the recorded inputs to a conversation, and
+ * Replays a recorded run without waiting and without Claude Code. Passes the recorded inputs to a conversation, and
  * compares its effects and frames with the recorded ones.
  *
- * @param cassette.tape frames are not compared without it
+ * @param cassette.tape without a tape, frames are not compared
  * @param options.split cuts all output into pieces of this many bytes, which must not change the result
  */
 export function replayCassette(
@@ -57,9 +57,9 @@ export function replayCassette(
 }
 
 /**
- * Makes frames independent of how the output of shells was cut. Joins successive pieces of one call's output, and
- * replaces ids by numbers in the order of their appearance, since fewer frames take fewer ids. Frames without shell
- * output stay as they are.
+ * Makes frames independent of how the output of shells was cut. Joins successive pieces of one call's output. Replaces
+ * ids by numbers in the order of their first use, because fewer frames need fewer ids. Frames without shell output stay
+ * unchanged.
  */
 export function joinShellOutput(frames: readonly AnyFrame[]): readonly AnyFrame[] {
   if (!frames.some(isShellOutput)) return frames;
@@ -90,13 +90,13 @@ function isShellOutput({ type, subtype }: AnyFrame): boolean {
   return type === "system" && subtype === "shell_output_delta";
 }
 
-/** Whether a frame continues the text of the one before. An empty text is no piece: it marks the end. */
+/** Whether a frame continues the text of the previous frame. An empty text is no piece, because it marks the end. */
 function continuesText(one: AnyFrame, other: AnyFrame): boolean {
   return isShellOutput(one) && isShellOutput(other) && other["text"] !== "" &&
     ["tool_use_id", "task_id", "stream"].every((key) => one[key] === other[key]);
 }
 
-/** Describes the first frame that differs, or else the first one that is missing or additional. */
+/** Describes the first frame that differs, or else the first missing or additional frame. */
 export function compareFrames(
   recorded: readonly AnyFrame[],
   now: readonly AnyFrame[],
@@ -153,7 +153,7 @@ function frameLabel({ type, subtype }: AnyFrame): string {
   return subtype === undefined ? type : `${type}/${asText(subtype)}`;
 }
 
-/** Most characters of a value in a sentence. */
+/** The maximum number of characters of a value in a sentence. */
 const MAX_SHOWN = 80;
 
 function shortJson(value: unknown): string {

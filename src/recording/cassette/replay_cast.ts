@@ -16,7 +16,7 @@ import { asText, isJsonObject } from "../../json_object.ts";
 
 /** The result of a replay. */
 interface CastReplay {
-  /** How the session ended; absent if the recording stops before that. */
+  /** How the session ended; absent if the recording stops before the end. */
   readonly ending?: Ending;
   /** The frames that this version prints. */
   readonly frames: readonly Frame[];
@@ -25,11 +25,11 @@ interface CastReplay {
 }
 
 /**
- * Gives the inputs of a cast to a conversation and compares its effects with the recorded ones: keys, looks at the
+ * Passes the inputs of a cast to a conversation and compares its effects with the recorded ones: keys, looks at the
  * screen, signals, sizes, the report and the end.
  *
- * Deadlines and screens come from the recording, not from the effects of this conversation. The result does not
- * depend on how the recording cut the terminal's output.
+ * Deadlines and screens come from the recording, not from the effects of this conversation. The result does not depend
+ * on how the recording cut the terminal's output.
  *
  * @param options.split cuts all output into pieces of this many bytes
  */
@@ -73,7 +73,7 @@ export function replayCast(
   return { ...(ending === undefined ? {} : { ending }), frames, differences };
 }
 
-/** The effect as a cast has it; nothing for effects that are not recorded. */
+/** The effect in the form of a cast; none for an effect that is not recorded. */
 function toRecordedEffect(effect: EffectPart): readonly RecordedEffect[] {
   switch (effect.type) {
     case "write":
@@ -104,9 +104,9 @@ export function withoutResult(
 }
 
 /**
- * Cuts the child's output into pieces of `size` bytes, ignoring how the recording cut it. The last piece before
- * another input may be shorter. A piece has the time of its last byte. Output of shells is cut too, but never within
- * a character.
+ * Cuts the child's output into pieces of `size` bytes, regardless of how the recording cut it. The last piece before
+ * another input may be shorter. A piece has the time of its last byte. Output of shells is also cut, but never within a
+ * character.
  *
  * @param size at least 1
  */
@@ -158,7 +158,7 @@ function createOutputBuffer() {
     },
     length: () => length,
     piece,
-    /** Everything that is left, as the last piece. */
+    /** All remaining output, as the last piece. */
     rest: (): readonly CastStep[] => length > 0 || effects.length > 0 ? [piece(length)] : [],
   };
 }
@@ -192,10 +192,13 @@ interface Description {
   readonly present: string;
 }
 
-/** Most characters of typed keys in a sentence. */
+/** The maximum number of characters of typed keys in a sentence. */
 const MAX_TYPED = 60;
 
-/** Describes how two runs differ at one moment: "the recorded run … and this one …". Undefined if they do the same. */
+/**
+ * Describes how two runs differ at one moment: "the recorded run … and this one …". Undefined if their actions are
+ * equal.
+ */
 function describeDifference(recorded: Actions, now: Actions): string | undefined {
   const sameKeys = recorded.typed === now.typed &&
     recorded.replies.join() === now.replies.join();
@@ -204,7 +207,7 @@ function describeDifference(recorded: Actions, now: Actions): string | undefined
   const parts = { keys: !sameKeys, rest: !sameRest };
   const before = describeActions(recorded, parts).map(({ past }) => past);
   const after = describeActions(now, parts).map(({ present }) => present);
-  // The actions have the same description: they differ in details that it leaves out.
+  // The actions have equal descriptions: they differ only in details that the description leaves out.
   const details = describeActions(now, parts).map(({ past }) => past).join() === before.join();
   return `the recorded run ${listed(before, "did nothing")}, and this one ${
     listed(after, "does nothing")

@@ -15,10 +15,10 @@ import { createTextStreams, textPieceIn } from "./record/streamed_text.ts";
 const KEYS = /(\x1b\[200~)([^]*?)(\x1b\[201~|$)|\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|P[^\x1b]*\x1b\\)/gu;
 
 /**
- * Scrubs the lines of a cast. Times, sizes, codes and unknown events stay as they are.
+ * Scrubs the lines of a cast. Times, sizes, codes and unknown events stay unchanged.
  *
  * @param options.path the file, for errors
- * @param options.take takes each line
+ * @param options.take receives each line
  * @param options.blanked which words are blanked; prompts are pasted, and the terminal may show prompts and answers
  * @throws {CliError} as `parseEvent()` does
  */
@@ -83,8 +83,8 @@ export function scrubCast(
 }
 
 /**
- * Tracks whether the terminal may show an answer. It shows none in a new session before the first prompt is taken.
- * Until then a pasted prompt has to stay readable, because a replay waits until the terminal shows it.
+ * Tracks whether the terminal may show an answer. In a new session, it shows none before the first prompt is taken.
+ * Until then, a pasted prompt has to stay readable, because a replay waits until the terminal shows it.
  *
  * @returns takes the next event, if it is an input
  */
@@ -195,7 +195,7 @@ export function scrubTape(
   queue.end();
 }
 
-/** Scrubs the fields of an entry, except for parts that already are scrubbed. */
+/** Scrubs the fields of an entry, except for parts that are already scrubbed. */
 function scrubEntry(entry: JsonObject, parts: JsonObject, scrubber: PartScrubber): JsonObject {
   const rest = Object.fromEntries(
     Object.entries(entry).map(([name, field]) => [name, Object.hasOwn(parts, name) ? null : field]),
@@ -222,20 +222,20 @@ function scrubLine(data: string, scrubber: PartScrubber): string {
 export interface ScrubbedLine {
   /** The number of the original line, from 1. */
   readonly number: number;
-  /** Without the line end. */
+  /** The text without the line end. */
   readonly text: string;
   /** Whether scrubbing changed the line. */
   readonly changed: boolean;
 }
 
-/** Scrubs values in order. A piece of a streamed text waits for the next pieces, and the values after it wait too. */
+/** Scrubs values in order. A piece of a streamed text waits for the next pieces, and all later values wait with it. */
 interface LineQueue {
   readonly queue: OrderedQueue<ScrubbedLine>;
   /** Adds a value; `line` makes the line of the scrubbed value. */
   readonly add: (value: JsonObject, line: (value: JsonObject) => ScrubbedLine) => void;
 }
 
-/** @param take takes each line */
+/** @param take receives each line */
 function createLineQueue(
   scrubber: PartScrubber,
   take: (line: ScrubbedLine) => void,
@@ -248,14 +248,14 @@ function createLineQueue(
       streams.observe(value);
       const piece = textPieceIn(value);
       if (piece === undefined) {
-        // Scrubbed at once, but emitted after the waiting lines.
+        // Such a value is scrubbed immediately, but emitted after the waiting lines.
         const made = line(scrubber.value(value));
         queue.add(made);
         return;
       }
       const pending = streams.take(piece);
-      // The other fields are scrubbed without the piece: alone it may look like a trace that the complete text does not
-      // have.
+      // The other fields are scrubbed without the piece. The piece alone may look like a trace that the complete text
+      // does not have.
       const rest = textPieceIn(scrubber.value(piece.withText("")));
       const filled = rest?.withText ?? piece.withText;
       queue.addPending(

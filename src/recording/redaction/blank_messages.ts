@@ -9,16 +9,15 @@ import {
 } from "./blank_text.ts";
 import { isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** The deepest level of a JSON value that is visited. */
+/** The maximum depth of a JSON value that is visited. */
 const MOST_DEPTH = 1000;
 
 /**
- * Creates a function that blanks prompts or answers in JSON values: frames, transcript lines, inputs of a cast,
- * bodies of the API.
+ * Creates a function that blanks prompts or answers in JSON values: frames, transcript lines, inputs of a cast, bodies
+ * of the API.
  *
- * It replaces letters and digits by `x`. Names of slash commands stay, and so do texts that Claude Code writes in the
- * place of the user or the model, because programs recognise them. A value without changes is returned as the same
- * object.
+ * It replaces letters and digits by `x`. Names of slash commands stay, and so do texts that Claude Code writes instead
+ * of the user or the model, because programs recognise them. A value without changes is returned as the same object.
  */
 export function createMessageBlanker(
   parts: BlankedParts,
@@ -33,15 +32,15 @@ export function createMessageBlanker(
 }
 
 export interface MessageBlankerOptions {
-  /** Calls that are known already; the blanker adds others. A new registry by default. */
+  /** The calls that are already known; the blanker adds others. A new registry by default. */
   readonly subagents?: SubagentCalls | undefined;
-  /** A global pattern of parts of the system prompt that differ in each run. They stay. */
+  /** A global pattern of parts of the system prompt that differ in each run. They are not blanked. */
   readonly varying?: RegExp | undefined;
 }
 
 /**
- * The parts to blank, and what the blanker has learned so far. `synthetic` holds texts that Claude Code wrote in the
- * model's place.
+ * The parts to blank, and the facts that the blanker has learned so far. `synthetic` holds texts that Claude Code wrote
+ * instead of the model.
  */
 interface BlankingContext extends BlankedParts {
   readonly synthetic: Set<string>;
@@ -71,9 +70,9 @@ function blankValue(value: unknown, parts: BlankingContext, depth: number): unkn
 }
 
 /**
- * Returns the fields of an object that change because it is, or holds, a prompt or an answer.
+ * Returns the changed fields of an object that is, or holds, a prompt or an answer.
  *
- * @param inside blanks a value that is neither itself, but may contain some
+ * @param inside blanks a value that is neither, but may contain some
  */
 function messageChanges(
   fields: JsonObject,
@@ -203,7 +202,7 @@ function mapFields(value: unknown, change: (item: unknown, name: string) => unkn
     : value;
 }
 
-/** Blanks a block of an answer, or a delta of one. */
+/** Blanks a block of an answer, or a delta of such a block. */
 function blankBlock(block: unknown): unknown {
   if (!isJsonObject(block)) return block;
   return {
@@ -213,7 +212,7 @@ function blankBlock(block: unknown): unknown {
   };
 }
 
-/** How Claude Code reports an API error in the model's place. */
+/** The text in which Claude Code reports an API error instead of an answer. */
 const API_ERROR =
   /^(?:(?:Please run \/login · |Failed to authenticate\. )?API Error\b|Not logged in · )/u;
 
@@ -250,12 +249,12 @@ function blankSystem(system: unknown, varying: RegExp = NOTHING): unknown {
 
 type Changes = Readonly<Record<string, unknown>>;
 
-/** Fields that may hold the label of a subagent, a few words on its task. */
+/** Fields that may hold the label of a subagent: a few words about its task. */
 const LABELS = ["description", "task_description", "summary"];
 
 /**
- * Returns the fields of an object that change because it holds a subagent's task or report: a call, its result, or a
- * frame about a task.
+ * Returns the changed fields of an object that holds a subagent's task or report: a call, its result, or a frame about
+ * a task.
  */
 function subagentChanges(
   fields: JsonObject,
@@ -302,7 +301,7 @@ function subagentPromptChanges(fields: JsonObject, { labels }: SubagentCalls): C
   return changes;
 }
 
-/** The label in a sentence on how the subagent ended. */
+/** The label in a sentence about how the subagent ended. */
 const NAMED = /(?<=^Agent ")[^]*(?=" [\w ]+)/u;
 
 function subagentReportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Changes {
@@ -339,14 +338,14 @@ function mapTexts(content: unknown, blank: (text: string) => string): unknown {
   );
 }
 
-/** What Claude Code writes around the report of a subagent in the result of its call (2.1.330). */
+/** The texts that Claude Code writes before and after the report of a subagent in the result of its call (2.1.330). */
 const AROUND =
   /^\s*<tools-used-before-summary>[\w, -]*<\/tools-used-before-summary>|^\[Subagent hand-back\]$|^agentId: \w+ \((?:use SendMessage with to: '\w+'(?:, summary: '<5-10 word recap>')? to continue this agent|for resuming to continue this agent's work if needed)\)$|^<usage>(?:\n?\w+: \d+)*\n?<\/usage>$/gmu;
-/** The subagent runs in the background, and there is no report yet. */
+/** The result of a call whose subagent runs in the background. It holds no report yet. */
 const LAUNCHED = /^Async agent launched successfully\b/u;
 /** The introduction of a report by a skill that ran in a subagent. */
 const FORKED = /^Skill "[^"\n]*" completed \(forked execution\)\.\s+Result:\n/u;
-/** What a background subagent has written so far, in the result of `TaskOutput`. */
+/** The output so far of a background subagent, in the result of `TaskOutput`. */
 const OUTPUT = /(?<=<output>)[^]*(?=<\/output>)/u;
 
 /** Blanks the report of a subagent in the result of a call. */
@@ -366,7 +365,7 @@ function blankReport(text: string, tool: string): string {
   }
 }
 
-/** The calls of subagents in a recording. Frames that are far from a call are recognised by its id or label. */
+/** The calls of subagents in a recording. Frames that are far from a call are recognised by the call's id or label. */
 export interface SubagentCalls {
   /** Adds the calls in a JSON value. */
   readonly learn: (value: unknown) => void;
@@ -413,7 +412,7 @@ interface ToolCall {
   readonly id?: string;
 }
 
-/** Returns the tool call that an object is, if it is one. */
+/** Returns an object as a tool call; undefined if it is none. */
 function toolCallIn(fields: Readonly<Record<string, unknown>>): ToolCall | undefined {
   const { type, name, id, tool_name: named, tool_use_id: usedBy } = fields;
   const tool = type === "tool_use" ? name : named;

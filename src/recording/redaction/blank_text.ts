@@ -1,10 +1,10 @@
 import { isJsonObject } from "../../json_object.ts";
 
-/** Whose texts are blanked. */
+/** The texts to blank. */
 export interface BlankedParts {
   /** Texts of the user or the calling program, and the tasks of subagents. */
   readonly prompts: boolean;
-  /** Texts and thoughts of the model, and the reports of subagents; not the calls of other tools. */
+  /** Texts and thoughts of the model, and the reports of subagents, but not the calls of other tools. */
   readonly answers: boolean;
 }
 
@@ -15,8 +15,8 @@ const WIDE = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\uff01-\uff6
 /**
  * Replaces letters and digits by `x`. Blanks, punctuation and line ends stay.
  *
- * The result has as many characters, UTF-16 units and terminal cells, so that screens and offsets stay valid. A text
- * that is cut into pieces can be blanked piece by piece.
+ * The result has as many characters, UTF-16 units and terminal cells, so that screens and offsets stay valid. The
+ * pieces of a text can be blanked one by one.
  */
 export function blankText(text: string): string {
   return text.replace(
@@ -29,7 +29,7 @@ export function blankText(text: string): string {
  * Blanks a text except for the matches of a pattern.
  *
  * @param kept a global pattern
- * @param keep changes each match; by default it stays as it is
+ * @param keep changes each match; by default, the match is kept
  */
 export function blankBetween(
   text: string,
@@ -55,7 +55,7 @@ const KEPT_IN_PROMPTS =
 /**
  * Blanks a prompt except for the parts that programs recognise. Its length stays the same.
  *
- * @param options.answers whether to blank the report of a subagent in it too
+ * @param options.answers whether to blank also the report of a subagent in the prompt
  */
 export function blankPrompt(text: string, { answers }: { readonly answers: boolean }): string {
   return blankBetween(
@@ -69,7 +69,7 @@ const BEGIN = "<task-notification>";
 /** The label of a subagent in the notification of its end. */
 const LABEL = /(?<=<summary>Agent ")[^]*?(?=" [\w ]+[^<]*<\/summary>)/u;
 
-/** Blanks the label and the report in a notification that a subagent has ended. Any other text stays. */
+/** Blanks the label and the report in a notification that a subagent has ended. Any other text is kept. */
 export function blankNotification(text: string, { prompts, answers }: BlankedParts): string {
   if (!text.includes(BEGIN)) return text;
   const labelled = prompts ? text.replace(LABEL, blankText) : text;
@@ -112,7 +112,7 @@ export function blankCallInput(tool: string, input: unknown): unknown {
   );
 }
 
-/** Blanks the same texts in an input that is JSON text, complete or cut off. Its length stays the same. */
+/** Blanks the texts to a subagent in an input that is JSON text, complete or cut off. Its length stays the same. */
 export function blankCallJson(tool: string, json: string): string {
   const fields = SUBAGENT_FIELDS[tool] ?? {};
   let depth = 0;
@@ -152,7 +152,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   ...{ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" },
 };
 
-/** Decodes the inside of a JSON string, and returns how each unit of the text is written. */
+/** Decodes the inside of a JSON string. Also returns the written form of each unit of the text. */
 function decodeJsonString(
   inside: string,
 ): { readonly text: string; readonly units: readonly string[] } {

@@ -8,7 +8,7 @@ import {
 } from "./text_reader.ts";
 import { WordAutomaton } from "./word_automaton.ts";
 
-/** A character sequence that reveals a secret, and how to find the secret from there. */
+/** A character sequence that reveals a secret, and a function that finds the secret from there. */
 interface Mark {
   readonly mark: string;
   /** True if upper and lower case are equal. */
@@ -18,7 +18,7 @@ interface Mark {
   readonly find: (at: MarkPlace) => void;
 }
 
-/** Where a mark was found in a text. */
+/** The position of a mark in a text. */
 interface MarkPlace {
   readonly reader: TextReader;
   readonly cuts: Cuts;
@@ -28,7 +28,7 @@ interface MarkPlace {
   readonly end: number;
 }
 
-/** A token: the mark, followed by a minimum of characters of one kind. It may continue in the next rows. */
+/** A token: the mark, followed by a minimum number of characters of one kind. It may continue in the next rows. */
 function tokenMark(
   mark: string,
   { kind, least }: { readonly kind: CharacterKind; readonly least: number },
@@ -43,7 +43,7 @@ function tokenMark(
   };
 }
 
-/** A JSON field whose name says that its text is a secret. */
+/** A JSON field whose name shows that its text is a secret. */
 function fieldMark(name: string): Mark {
   return {
     mark: `${name}"`,
@@ -72,7 +72,7 @@ function valueStart(reader: TextReader, nameEnd: number): number | undefined {
   return /["']/u.test(reader.text[value] ?? "") ? value + 1 : value;
 }
 
-/** Cuts a run of characters if it is long enough. */
+/** Cuts a run of characters out if it is long enough. */
 function cutRun(
   { reader, cuts }: MarkPlace,
   { kind, from, least }: {
@@ -183,14 +183,14 @@ const MARKS: readonly Mark[] = [
 
 /** The secrets in a text. */
 interface FoundSecrets {
-  /** In order, without overlaps. */
+  /** The secrets in order, without overlaps. */
   readonly spans: readonly TextSpan[];
   /**
-   * The first place where something begins that the text does not show completely: more text may make it a secret, or
-   * a longer one. `Infinity` if there is none. Known secrets and marks count from their fourth character on.
+   * The first position of a possible secret whose end the text does not show: more text may make it a secret, or a
+   * longer one. `Infinity` if there is none. Known secrets and marks count from their fourth character on.
    */
   readonly openFrom: number;
-  /** How many characters were looked at. It grows linearly with the text; tests check this. */
+  /** The number of examined characters. It grows linearly with the text; tests check this. */
   readonly steps: number;
 }
 
@@ -256,8 +256,8 @@ const LAYOUT = /[\s│|\\]/u;
 const SHORTEST_VISIBLE = 8;
 
 /**
- * Creates the searches for known secrets. A screen may wrap a secret at one of its blanks and not draw that blank.
- * Such a secret is searched as it is, and by its visible characters if there are enough.
+ * Creates the searches for known secrets. A screen may wrap a secret at one of its blanks and not draw that blank. Such
+ * a secret is searched for unchanged, and by its visible characters if there are enough.
  */
 function knownSearches(known: readonly string[]): readonly Search[] {
   const withoutBlanks = known.filter((secret) => !LAYOUT.test(secret));
@@ -273,17 +273,17 @@ function knownSearches(known: readonly string[]): readonly Search[] {
   ].filter((search) => search !== undefined);
 }
 
-/** A shorter prefix reveals nothing of a secret. */
+/** The minimum length of a prefix. A shorter prefix reveals nothing about a secret. */
 const SHORTEST_PREFIX = 4;
 
-/** @param options.skip returns where to continue if the character at a place is layout */
+/** @param options.skip returns where to continue if the character at a position is layout */
 function wordSearch(
   words: readonly string[],
   { skip }: { readonly skip: (reader: TextReader, at: number) => number | undefined },
 ): Search | undefined {
   if (words.length === 0) return undefined;
   const automaton = new WordAutomaton(words);
-  // A ring of the places of the last matched characters. It leads from the end of a word back to its start.
+  // A ring of the positions of the last matched characters. It leads from the end of a word back to its start.
   const places = new Int32Array(words.reduce((most, { length }) => Math.max(most, length), 0));
   return (reader, cuts) => {
     automaton.steps = 0;
@@ -295,7 +295,7 @@ function wordSearch(
       cuts.leaveOpen(places[(count - depth) % places.length] as number);
     };
     for (let at = 0; at < reader.text.length;) {
-      // Layout is skipped inside a word only.
+      // Layout is only skipped inside a word.
       if (state !== 0) {
         reader.hasReachedEnd = false;
         const next = skip(reader, at);
@@ -321,14 +321,14 @@ function wordSearch(
   };
 }
 
-/** A text is inspected as it was written and as it is drawn. */
+/** The cache has two entries, because a text is inspected as it was written and as it is drawn. */
 const MAX_ENTRIES = 2;
-/** The longest text that is remembered, in UTF-16 units. */
+/** The maximum length of a remembered text, in UTF-16 units. */
 const MAX_CACHED_LENGTH = 1024 * 1024;
 
 /**
- * Remembers the results for the last two texts. A stream redactor asks for the secrets of a text, and right after
- * that for the open end of the same text.
+ * Remembers the results for the last two texts. A stream redactor asks for the secrets of a text, and then for the open
+ * end of the same text.
  */
 export function memoizeLast<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
   let recent: readonly { readonly text: string; readonly answer: Answer }[] = [];

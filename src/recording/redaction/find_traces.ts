@@ -12,8 +12,8 @@ interface TraceFinder {
   /** Returns the traces in order, without overlaps. */
   readonly find: (text: string) => readonly Trace[];
   /**
-   * Returns where something begins that may be a trace, or a longer one, once more text follows; `Infinity` if
-   * nothing does.
+   * Returns the first position of a possible trace that following text may complete or extend; `Infinity` if there is
+   * none.
    */
   readonly openFrom: (text: string) => number;
 }
@@ -26,7 +26,7 @@ export const ROOTS: readonly string[] = [
 
 /** Characters that end a path in any text. */
 const PATH_ENDS = String.raw`\s"'\x60\\<>()[\]{},;:|*?!$&=#%^~…`;
-/** What may stand before a path. The `/home` of `src/home` and `https://host/home` is none. */
+/** The characters that may precede a path. The `/home` in `src/home` and `https://host/home` begins no path. */
 const PATH_START = String.raw`(?:(?<![\w.~*/)\]}-])|(?<=file://)|(?<=(?:^|\s)-[A-Za-z]))`;
 const WINDOWS = /\b[A-Za-z]:(?:\\{1,4}|\/)Users(?:\\{1,4}|\/)[^\s"'`<>|:*?]+/gu;
 const ACCOUNT = new RegExp(
@@ -41,7 +41,7 @@ const FILE_NAME =
 /** Domains whose addresses identify nobody. */
 const EXAMPLE_DOMAIN = /(?:^|\.)(?:example\.(?:com|org|net)|anthropic\.com)$/iu;
 
-/** A run without blanks that is longer than this is not kept back for more text. */
+/** The maximum length of a run without blanks that waits for more text. */
 const LONGEST_RUN = 4096;
 
 /** Creates a finder of known traces, and of traces that are recognised by their shape. */
@@ -104,16 +104,16 @@ function longestFirst(names: readonly string[]): string {
   return names.toSorted((one, other) => other.length - one.length).map(RegExp.escape).join("|");
 }
 
-/** Matches names that are not part of a longer word. */
+/** A pattern for names that are not part of a longer word. */
 function wordOf(names: readonly string[]): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${longestFirst(names)})(?![\\p{L}\\p{N}_])`, "gu");
 }
 
-/** Limits of an email address, on each side of the sign. */
+/** The maximum length of an email address, on each side of the sign. */
 const LONGEST_NAME = 64;
 const LONGEST_DOMAIN = 255;
 
-/** Looks at a bounded number of characters around each `@`, so that hostile input takes linear time. */
+/** Examines a limited number of characters around each `@`, so that hostile input takes linear time. */
 function emailsIn(text: string): readonly Trace[] {
   const found: Trace[] = [];
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
@@ -123,21 +123,21 @@ function emailsIn(text: string): readonly Trace[] {
       .exec(text.slice(at + 1, at + 1 + LONGEST_DOMAIN)) ?? [];
     if (name === undefined || domain === undefined) continue;
     if (name === "git" || FILE_NAME.test(domain) || EXAMPLE_DOMAIN.test(domain)) continue;
-    // The address was blanked before.
+    // The address is already blanked.
     if (!/[^x.@_%+-]/u.test(name + domain)) continue;
     found.push({ start: at - name.length, end: at + 1 + domain.length, kind: "email" });
   }
   return found;
 }
 
-/** Drops overlaps: the trace that begins first wins, and of two that begin together the longer one. */
+/** Drops overlaps: the trace that begins first wins. If two begin together, the longer one wins. */
 function withoutOverlaps(found: readonly Trace[]): readonly Trace[] {
   const kept: Trace[] = [];
   let end = 0;
   for (const trace of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     if (trace.start < end) {
       if (trace.end <= end) continue;
-      // Only the part after the first trace is left of this one.
+      // Only the part after the first trace is left of this trace.
       kept.push({ ...trace, start: end });
     } else kept.push(trace);
     end = trace.end;

@@ -1,4 +1,4 @@
-/** What is known of the machine on which a recording was made, and of its user. */
+/** The known facts about the machine on which a recording was made, and about its user. */
 export interface KnownTraces {
   /** Absolute paths of project folders. */
   readonly projects: readonly string[];
@@ -13,7 +13,7 @@ export interface KnownTraces {
 }
 
 /**
- * Returns all paths of projects, the neutral one included. A project in a home folder has a second path that begins
+ * Returns all paths of projects, including the neutral one. A project in a home folder has a second path that begins
  * with `~`.
  */
 export function projectPaths({ projects, homes }: KnownTraces): readonly string[] {
@@ -24,7 +24,7 @@ export function projectPaths({ projects, homes }: KnownTraces): readonly string[
   });
 }
 
-/** The neutral values that stand for a real home folder, project and user. */
+/** The neutral values that replace a real home folder, project and user. */
 export const NEUTRAL_TRACES = {
   home: "/home/user",
   project: "/home/user/project",
@@ -32,9 +32,9 @@ export const NEUTRAL_TRACES = {
 } as const;
 
 /**
- * Returns what is known of the machine on which this program runs, and of its user.
+ * Returns the known facts about the machine on which this program runs, and about its user.
  *
- * @param options.cwd the working directory, if it is known
+ * @param options.cwd the working directory, if known
  */
 export function ownTraces(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd?: string },
@@ -57,13 +57,13 @@ function ownHost(): readonly string[] {
   }
 }
 
-/** Collects what a recording says of its machine and user. */
+/** Collects the facts about machine and user in a recording. */
 export interface TraceCollector {
   /** Searches a text. */
   readonly text: (text: string) => void;
   /** Searches a JSON value: its texts, and folders in fields such as `cwd`. */
   readonly value: (value: unknown) => void;
-  /** Returns what was learned so far. */
+  /** Returns the facts learned so far. */
   readonly known: () => KnownTraces;
 }
 
@@ -85,9 +85,9 @@ const COMMON_WORDS = new Set(
     "gateway router mail backup storage media cache demo prod production staging")
     .split(" "),
 );
-/** A shorter name could be an ordinary word. */
+/** The minimum length of a name. A shorter name could be an ordinary word. */
 const SHORTEST_NAME = 3;
-/** A recording of one machine has fewer names of a kind. */
+/** The maximum number of names of a kind. A recording of one machine has fewer. */
 const MAX_NAMES = 500;
 
 const HOME = /\/(?:home|Users)\/([\p{L}\p{N}][\p{L}\p{N}._-]{0,63})/gu;
@@ -103,7 +103,7 @@ const HOME_FIELDS = new Set(["home", "HOME"]);
 /**
  * Creates a collector.
  *
- * @param start what is known before, such as the traces of this machine
+ * @param start facts that are already known, such as the traces of this machine
  */
 export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector {
   const names = new CollectedNames(start);
@@ -190,7 +190,7 @@ class CollectedNames {
       }
     }
     return {
-      // Everything in a home folder would count as the project's own.
+      // With a home folder as project, every path in it would count as the project's own.
       projects: [...this.#projects].filter((path) => !this.#homes.has(path) && !isHome(path)),
       homes: [...this.#homes],
       users: [...this.#users],

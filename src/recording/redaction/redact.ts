@@ -5,7 +5,7 @@ import { createSecretFinder } from "./find_secrets.ts";
 
 /** Names of variables and JSON fields whose value is a secret. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|COOKIE/iu;
-/** A shorter value could be an ordinary word. */
+/** The minimum length of a secret. A shorter value could be an ordinary word. */
 const SHORTEST_SECRET = 8;
 
 /** Arguments whose JSON value may contain secrets. */
@@ -13,28 +13,27 @@ const JSON_ARGUMENT = /^(--(?:settings|mcp-config|agents)=)(\s*[{[].*)$/su;
 
 /** Removes secrets from texts that are shown or stored. */
 export interface Redactor {
-  /** Replaces each secret by `[redacted]`. Everything else stays. */
+  /** Replaces each secret by `[redacted]`. All other text is kept. */
   readonly text: (text: string) => string;
   /**
-   * Returns where something begins that may be a secret, or a longer one, once more text follows; `Infinity` if
-   * nothing does. The first characters of a secret, which reveal nothing, do not count.
+   * Returns the first position of a possible secret that following text may complete or extend; `Infinity` if there is
+   * none. The first characters of a secret, which reveal nothing, do not count.
    */
   readonly openFrom: (text: string) => number;
-  /** Returns a command line without secrets. In JSON arguments, the values of `env` and `headers` are replaced too. */
+  /** Returns a command line without secrets. In JSON arguments, it also replaces the values of `env` and `headers`. */
   readonly commandLine: (args: readonly string[]) => string;
 }
 
 /**
- * Creates a redactor that knows the secrets of an environment and a command line, and recognises others by their
- * shape: tokens of Claude, GitHub, AWS and others, JSON Web Tokens, private keys, authorization headers, passwords in
- * URLs.
+ * Creates a redactor that knows the secrets of an environment and a command line, and recognises others by their shape:
+ * tokens of Claude, GitHub, AWS and others, JSON Web Tokens, private keys, authorization headers, passwords in URLs.
  *
- * A known secret is also found in base64, URL and hexadecimal encoding. Screens wrap lines, so any secret is also
- * found across the end of a row.
+ * A known secret is also found in base64, URL and hexadecimal encoding. Screens wrap lines, so any secret is also found
+ * across the end of a row.
  *
- * @param options.env variables are secrets if their name contains KEY, TOKEN, SECRET, PASSWORD or the like and their
- *   value has 8 characters or more
- * @param options.args arguments whose JSON may contain variables and headers of that kind
+ * @param options.env variables are secrets if their name contains KEY, TOKEN, SECRET, PASSWORD or a similar word and
+ * their value has 8 characters or more
+ * @param options.args arguments whose JSON may contain such variables and headers
  */
 export function createRedactor(options: {
   readonly env: Readonly<Record<string, string>>;
@@ -54,7 +53,7 @@ export function createRedactor(options: {
     }
     return kept + part.slice(from);
   };
-  // Text that was redacted before is neither part of a secret nor of its name.
+  // Text that is already redacted is neither part of a secret nor of its name.
   const text = (text: string) => text.split(REDACTED).map(redactPart).join(REDACTED);
   return {
     text,
@@ -72,7 +71,7 @@ function startOfLastPart(text: string): number {
   return last === -1 ? 0 : last + REDACTED.length;
 }
 
-/** Returns the strings whose name says that they are secrets. */
+/** Returns the strings whose name shows that they are secrets. */
 function secretValues(variables: JsonObject): readonly string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     typeof value === "string" && SECRET_NAME.test(name) ? [value] : []
@@ -146,8 +145,8 @@ const URL_SAFE = [
 /**
  * Returns all spellings of a secret: plain, in JSON, in URLs, in hexadecimal digits and in base64.
  *
- * The base64 of a secret depends on how many bytes precede it, as in `user:secret`. There are three alignments; each
- * spelling keeps only the characters that encode nothing but bits of the secret.
+ * The base64 of a secret depends on the number of bytes before it, as in `user:secret`. There are three alignments.
+ * Each spelling keeps only the characters that encode nothing but bits of the secret.
  */
 function spellings(secret: string): ReadonlySet<string> {
   const bytes = Buffer.from(secret);

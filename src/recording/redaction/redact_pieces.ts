@@ -1,15 +1,15 @@
-/** Replaces each secret in a text by `[redacted]`. Everything else stays. */
+/** Replaces each secret in a text by `[redacted]`. All other text is kept. */
 export type Redact = (text: string) => string;
 
-/** What replaces a secret. */
+/** The text that replaces a secret. */
 export const REDACTED = "[redacted]";
 
 /**
- * Redacts a text that is cut into pieces, so that a secret across a cut is found too. The replacement is in the piece
+ * Redacts a text that is cut into pieces, so that a secret across a cut is also found. The replacement is in the piece
  * in which the secret began.
  *
- * @param options.written how many pieces are already written and cannot change; the replacement of a secret that
- *   began in them is in the first piece after them
+ * @param options.written how many pieces are already written and cannot change; the replacement of a secret that began
+ * in them is in the first piece after them
  * @returns as many pieces
  */
 export function redactPieces(
@@ -65,8 +65,8 @@ export function redactedGaps(text: string, redacted: string): readonly RedactedG
 }
 
 /**
- * Returns where a part occurs in a text, or -1. `indexOf` takes the product of both lengths on repetitive texts; this
- * takes their sum (Knuth, Morris and Pratt).
+ * Returns the position of a part in a text, or -1. `indexOf` takes the product of both lengths on repetitive texts;
+ * this function takes their sum (Knuth, Morris and Pratt).
  */
 function indexFrom(text: string, part: string, from: number): number {
   if (part === "") return from;
@@ -89,8 +89,8 @@ function indexFrom(text: string, part: string, from: number): number {
 }
 
 /**
- * Creates a function that maps ascending positions of a text to positions of the redacted text. A position inside a
- * gap maps to the end of its replacement if it is `marked`, and else to the start.
+ * Creates a function that maps ascending positions of a text to positions of the redacted text. A position inside a gap
+ * maps to the end of its replacement if the replacement is `marked`, and otherwise to the start.
  */
 function createPositionMap(
   gaps: readonly RedactedGap[],
@@ -108,7 +108,7 @@ function createPositionMap(
   };
 }
 
-/** The deepest level of a value that is kept; readers of recordings accept a few more. */
+/** The maximum depth of a value that is kept. Readers of recordings accept a few more levels. */
 const MOST_DEPTH = 400;
 const TOO_DEEP = "[nested too deeply]";
 
@@ -123,7 +123,7 @@ export function createValueRedactor(
   { deep = () => TOO_DEEP }: { readonly deep?: ((value: object) => unknown) | undefined } = {},
 ): <Value>(value: Value) => Value {
   const secretNames = new Map<string, boolean>();
-  /** True if the redactor removes any value of a field with this name. */
+  /** True if the redactor removes every value of a field with this name. */
   const isSecret = (name: string): boolean => {
     const cached = secretNames.get(name);
     if (cached !== undefined) return cached;
@@ -156,8 +156,8 @@ export interface TextScrubber {
   /**
    * Changes a text that is cut into pieces, and returns as many pieces.
    *
-   * @param options.isAnswer true if the model wrote it, as text or thought
-   * @param options.tool the tool whose JSON input it is
+   * @param options.isAnswer true if the text is an answer or a thought of the model
+   * @param options.tool the tool whose JSON input the text is
    */
   readonly pieces: (
     pieces: readonly string[],

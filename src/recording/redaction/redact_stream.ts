@@ -1,29 +1,29 @@
-/** How many written characters are inspected again together with new text; more than any mark has. */
+/** The number of written characters that are inspected again together with new text. No mark is longer. */
 const CONTEXT = 512;
-/** Most characters that wait for what follows them; more than a private key has on any screen. */
+/** The maximum number of characters that wait for following text. No private key takes more on any screen. */
 export const MAX_PENDING_TEXT = 64 * 1024;
-/** A shorter text is inspected again with each piece, a longer one when a quarter of it is new. */
+/** A text shorter than this is inspected again with each piece, a longer text when a quarter of it is new. */
 const SHORT_TEXT = 1024;
-/** Most pieces that are gathered before they are inspected, however short they are. */
+/** The maximum number of pieces that are gathered before an inspection. */
 const MAX_GATHERED = 512;
 
-/** A piece of a text; `redacted` is undefined as long as its final form is unknown. */
+/** A piece of a text; `redacted` is undefined while its final form is unknown. */
 export interface StreamPiece {
   readonly redacted: string | undefined;
-  /** Decides the final form now, whatever follows. */
+  /** Decides the final form immediately, regardless of the following text. */
   readonly settle: () => void;
 }
 
 /**
- * Creates a function that redacts a text piece by piece, with the result that `redactPieces()` has for all pieces
+ * Creates a function that redacts a text piece by piece. The result equals that of `redactPieces()` for all pieces
  * together.
  *
- * A piece waits as long as it may end with the beginning of a secret. If too much text waits, the pieces are settled,
- * and the rest of the secret is removed from the text that follows.
+ * A piece waits while it may end with the beginning of a secret. If too much text waits, the pieces are settled, and
+ * the rest of the secret is removed from the text that follows.
  *
  * @param options.redact redacts pieces, of which the first `written` cannot change
- * @param options.openFrom returns where in a text something begins that may be a secret once more text follows
- * @param options.gather how many characters may wait for more of them, so that less text is inspected twice
+ * @param options.openFrom returns the first position of a possible secret that following text may complete
+ * @param options.gather the number of characters that wait for more, so that less text is inspected twice
  * @returns takes the next piece
  */
 export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
@@ -72,7 +72,7 @@ export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
         return piece.redacted;
       },
       settle: () => {
-        // The first inspection settles pieces that waited for `gather` only, and lets later pieces wait on.
+        // The first inspection settles pieces that waited only for `gather`, and lets later pieces continue to wait.
         if (piece.redacted === undefined) inspect({ settles: false });
         if (piece.redacted === undefined) inspect({ settles: true });
       },
@@ -80,10 +80,13 @@ export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
   };
 }
 
-/** Most items that wait for the first one. */
+/** The maximum number of items that wait for the first one. */
 const MAX_ITEMS = 2000;
 
-/** Emits items in the order in which they were added, each as soon as its text and all texts before it are known. */
+/**
+ * Emits items in the order in which they were added. Each is emitted as soon as its text and all earlier texts are
+ * known.
+ */
 export interface OrderedQueue<Item> {
   readonly add: (item: Item) => void;
   /** Adds an item that is made from the final form of a piece; `make` may return none. */

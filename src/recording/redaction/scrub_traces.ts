@@ -55,7 +55,7 @@ export function createTraceScrubber(known: KnownTraces, fill: Fill): TraceScrubb
   };
 }
 
-/** Replaces traces in a text that is cut into pieces. A replacement across a cut is cut at the same place. */
+/** Replaces traces in a text that is cut into pieces. A replacement across a cut is cut at the same position. */
 function replaceInPieces(
   pieces: readonly string[],
   traces: readonly (Trace & { readonly fill: string })[],
@@ -64,7 +64,7 @@ function replaceInPieces(
   const parts = pieces.map(() => "");
   let index = 0;
   let end = pieces[0]?.length ?? 0;
-  /** Adds the replacement of a range to the pieces which the range covers. */
+  /** Adds the replacement of a range to the pieces that the range covers. */
   const add = (from: number, to: number, replacement: string) => {
     let rest = replacement;
     for (let at = from;;) {
@@ -89,13 +89,13 @@ function replaceInPieces(
   return parts;
 }
 
-/** The deepest level of a JSON value that is visited; readers of recordings accept no more. */
+/** The maximum depth of a JSON value that is visited. Readers of recordings accept no more. */
 const MOST_DEPTH = 1000;
 
 /**
  * Changes the strings and field names of a JSON value. A value without changes is returned as the same object.
  *
- * @param change takes a text, and the name of its field if it is the value of one
+ * @param change takes a text, and the name of its field if the text is a field's value
  */
 function mapTexts<Value>(value: Value, change: Change): Value {
   return mapped(value, change, { depth: 0 }) as Value;
@@ -120,7 +120,7 @@ function mapped(
     const other = mapped(item, change, { field: name, depth: depth + 1 });
     const plain = change(name);
     let key = plain;
-    // Two names that became equal are numbered, so that no field is lost.
+    // If two names became equal, they are numbered, so that no field is lost.
     for (let number = 2; fields.has(key); number++) key = `${plain}-${number}`;
     fields.set(key, other);
     if (key !== name || other !== item) isSame = false;
@@ -131,7 +131,7 @@ function mapped(
 /** Returns the replacement of a trace. */
 type Fill = (text: string, kind: Trace["kind"]) => string;
 
-/** Names in paths that identify nobody, and some of which programs recognise. */
+/** Names in paths that identify nobody. Programs recognise some of them. */
 const KEPT_NAMES = new Set(
   (". .. .claude .claude.json .config .local .cache bin lib share node_modules src claude " +
     "projects memory tmp tasks todos plans plugins skills commands agents subagents tool-results " +
@@ -141,8 +141,8 @@ const KEPT_NAMES = new Set(
 const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[ab][\da-z]{8,16}|\d+)(?=$|\.)/iu;
 
 /**
- * Creates a function that replaces a trace by one of the same length, so that screens keep their layout. The names of
- * a project's own files stay.
+ * Creates a function that replaces a trace by a text of the same length, so that screens keep their layout. The names
+ * of a project's own files are kept.
  */
 export function fillSameLength(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));
@@ -159,8 +159,8 @@ export function fillSameLength(known: KnownTraces): Fill {
 }
 
 /**
- * Creates a function that replaces a trace by a neutral value, such as `/home/user/project`. Recordings of two
- * machines become equal. The names of a project's own files stay.
+ * Creates a function that replaces a trace by a neutral value, such as `/home/user/project`, so that recordings of two
+ * machines become equal. The names of a project's own files are kept.
  */
 export function fillNeutral(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));

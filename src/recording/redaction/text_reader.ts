@@ -8,7 +8,7 @@ const KINDS = {
   base64: /^[\w+/]$/u,
   padded: /^[\w+/=]$/u,
   capital: /^[A-Z ]$/u,
-  /** What a terminal, or a frame around a text, draws next to a word that is wrapped. */
+  /** The characters that a terminal, or a frame around a text, draws next to a wrapped word. */
   blank: /^[ \t│|]$/u,
   backslash: /^\\$/u,
   space: /^\s$/u,
@@ -31,11 +31,11 @@ const ASCII = Object.fromEntries(
 interface Run {
   readonly start: number;
   readonly end: number;
-  /** The position of its last digit; -1 for none. */
+  /** The position of the run's last digit; -1 for none. */
   readonly lastDigit: number;
 }
 
-/** Enough to still know the runs before and after a mark at the next mark. */
+/** The number of remembered runs. The runs before and after a mark are then still known at the next mark. */
 const MAX_RUNS = 4;
 
 /**
@@ -44,9 +44,9 @@ const MAX_RUNS = 4;
  */
 export class TextReader {
   readonly text: string;
-  /** How many characters were looked at and questions answered; a measure of the time. */
+  /** The number of examined characters and answered questions, as a measure of the time. */
   steps = 0;
-  /** True if the end of the text was reached since the caller last reset it: more text could change the answer. */
+  /** True if a question since the last reset reached the end of the text. Then more text could change the answer. */
   hasReachedEnd = false;
   readonly #runs = new Map<CharacterKind, Run[]>();
 
@@ -54,7 +54,7 @@ export class TextReader {
     this.text = text;
   }
 
-  /** True if the character at a position is of a kind; false outside the text. */
+  /** True if the character at a position is of the given kind; false outside the text. */
   is(kind: CharacterKind, at: number): boolean {
     this.steps++;
     const code = this.text.charCodeAt(at);
@@ -63,7 +63,7 @@ export class TextReader {
     return !Number.isNaN(code) && KINDS[kind].test(this.text.charAt(at));
   }
 
-  /** Returns where the run of a kind ends that contains a position. */
+  /** Returns the end of the run of a kind that contains a position. */
   runEnd(kind: CharacterKind, at: number): number {
     return this.#runAt(kind, at).end;
   }
@@ -113,8 +113,8 @@ export class TextReader {
 }
 
 /**
- * Tokens that are longer than a row. A token continues in the next row if that begins with 16 or more of its
- * characters, one of them a digit.
+ * Tokens that are longer than a row. A token continues in the next row if the row begins with 16 or more of its
+ * characters, including a digit.
  */
 export class WrappedTokens {
   readonly #reader: TextReader;
@@ -125,9 +125,9 @@ export class WrappedTokens {
     this.#reader = reader;
   }
 
-  /** Returns where a token ends that fills its row up to a position. */
+  /** Returns the end of a token that fills its row up to a position. */
   endOfWrapped(place: number): number {
-    // The last walk covered this position. It is the end of a row, or in the middle of one.
+    // The last search covered this position. It is at the end or in the middle of a row.
     if (place >= this.#from && place <= this.#to) {
       return this.#reader.is("token", place) ? place : this.#to;
     }
@@ -163,7 +163,7 @@ export class Cuts {
     this.#ends.add(end);
   }
 
-  /** Notes that more text may make what begins here a secret, or a longer one. */
+  /** Records that more text may make a secret, or a longer one, of the text from this position on. */
   leaveOpen(start: number): void {
     this.#openFrom = Math.min(this.#openFrom, start);
   }

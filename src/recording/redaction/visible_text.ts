@@ -15,21 +15,19 @@ const INVISIBLE = String.raw`(?! |${SELECTED_PICTURE})` +
 
 let expression: RegExp | undefined;
 
-/** Matches each of them. Compiled on first use, because V8 takes 0.6 ms for it. */
+/** Matches each invisible character. Compiled on first use, because V8 takes 0.6 ms for it. */
 export function invisibleCharacters(): RegExp {
   return expression ??= new RegExp(INVISIBLE, "gu");
 }
 
-/**
- * Combining marks after the eighth, which is more than any script uses. Longer stacks cover the rows above and below.
- */
+/** Combining marks after the eighth. No script uses more, and longer stacks cover the rows above and below. */
 const MARKS = /(\p{M}{8})(\p{M}+)/gu;
 
 /**
  * Writes invisible characters as `<U+001B>`, so that a text cannot control a terminal or hide anything. Stacks of
  * combining marks are cut.
  *
- * @param options.keep characters that stay
+ * @param options.keep characters that are not replaced
  */
 export function escapeInvisible(
   text: string,
@@ -51,8 +49,8 @@ function escapeCharacter(character: string): string {
 const BLANKS = /[\p{Zs}\u115f\u2800\u3164\uffa0]/gu;
 
 /**
- * Returns a screen that is safe to show: without control characters, empty rows and secrets. What the child drew must
- * not reach another terminal as anything but visible text.
+ * Returns a screen that is safe to show: without control characters, empty rows and secrets. The child's output must
+ * reach another terminal only as visible text.
  */
 export function visibleScreen(
   screen: readonly string[],

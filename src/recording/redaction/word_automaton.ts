@@ -1,22 +1,22 @@
-/** How many UTF-16 code units there are, and how many of them are ASCII. */
+/** The number of UTF-16 code units, and the number of ASCII characters. */
 const UNITS = 0x10000;
 const ASCII = 128;
-/** With more states than this there is no transition table; it would need more than 16 MB. */
+/** The maximum number of states with a transition table. A larger table would need more than 16 MB. */
 const LAID_DOWN = 32 * 1024;
 
 /**
- * Finds all of some words in a text that is given unit by unit (Aho and Corasick). The time does not depend on the
- * number of words, nor on how similar words and text are.
+ * Finds all words of a list in a text that is passed unit by unit (Aho and Corasick). The time does not depend on the
+ * number of words, nor on the similarity of words and text.
  *
  * A state is a number; 0 is the initial state.
  */
 export class WordAutomaton {
-  /** How many transitions were looked at: at most two for each unit of a text. */
+  /** The number of examined transitions: at most two for each unit of a text. */
   steps = 0;
   readonly #next = new Map<number, number>();
-  /** For each state, the state of the longest proper end of its prefix. */
+  /** For each state, the state of the longest proper suffix of its prefix. */
   readonly #fallback: number[] = [0];
-  /** True if all words are ASCII: then any other unit leads to the initial state. */
+  /** True if all words are ASCII. Then any other unit leads to the initial state. */
   readonly #isAscii: boolean;
   /** For each state and ASCII character, the next state; empty if the table would be too large. */
   readonly #ascii: Int32Array;
@@ -83,7 +83,7 @@ export class WordAutomaton {
     }
   }
 
-  /** Returns the length of the longest prefix of a word that the text ends with. */
+  /** Returns the length of the longest word prefix at the end of the text. */
   depthOf(state: number): number {
     return this.#depth[state] as number;
   }

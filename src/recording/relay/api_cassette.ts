@@ -36,48 +36,50 @@ import {
 import { createSlicedWorker, type SlicedWorker } from "./sliced_work.ts";
 import { forwardedHeaders } from "./pass_on.ts";
 
-/** How requests are answered from a folder of exchanges. */
+/** Options for answering requests from a folder of exchanges. */
 export interface ApiCassetteOptions extends SecretRedaction {
   readonly folder: string;
   readonly match: Match;
   /** JSON pointers to parts of bodies that are ignored; not with `exact`. */
   readonly ignored: readonly string[];
-  /** Asks the upstream for what is not recorded, and records the answer. If absent, such a request gets an error. */
+  /** Asks the upstream for unrecorded responses, and records them. If absent, such a request gets an error. */
   readonly record?: RelayAnswer;
   /** Factor by which answers are faster than they were recorded; 0 for no delay. */
   readonly speed: number;
   readonly faults: Faults;
-  /** True if nothing else uses the bodies of requests. Their memory is then freed once they are answered. */
+  /** True if nothing else uses the bodies of requests. Their memory is then freed after the answer. */
   readonly hasBodies?: boolean;
   /** Does long work on recorded answers. */
   readonly slices?: SlicedWorker;
-  /** What is known of the caller. It is removed from requests if the recorded ones were scrubbed of traces. */
+  /**
+   * The known facts about the caller. They are removed from requests if the recorded requests were scrubbed of traces.
+   */
   readonly known?: Partial<KnownTraces>;
-  /** Only exchanges of this time count, in milliseconds since the epoch; all by default. */
+  /** The time range of the exchanges that count, in milliseconds since the epoch; all by default. */
   readonly asked?: { readonly from: number; readonly until: number };
   /** Reports a failure in one sentence. */
   readonly tell: (line: string) => void;
 }
 
-/** Counts since the cassette was opened, in requests. */
+/** The numbers of requests since the cassette was opened. */
 interface ApiCassetteStats {
   readonly requests: number;
-  /** Answered by a recorded exchange. */
+  /** The number of requests that a recorded exchange answered. */
   readonly hits: number;
-  /** Not recorded, and answered by an error. */
+  /** The number of unrecorded requests that got an error. */
   readonly misses: number;
   readonly recorded: number;
-  /** Answered by the upstream, but not written because of an error. */
+  /** The number of requests that the upstream answered, but that were not written because of an error. */
   readonly unwritten: number;
-  /** Sent to the upstream, and without an answer so far. */
+  /** The number of requests that were sent to the upstream and have no answer yet. */
   readonly unanswered: number;
-  /** Answered by a fault of `--inject`. */
+  /** The number of requests that a fault of `--inject` answered. */
   readonly injected: number;
-  /** How many exchanges the cassette has. */
+  /** The number of exchanges in the cassette. */
   readonly exchanges: number;
 }
 
-/** A request as it came, and as it is compared. */
+/** A request in its original form, and in the form in which it is compared. */
 interface NormalizedRequest {
   readonly body: Uint8Array;
   readonly normalized: ExchangeRequest;
@@ -94,17 +96,17 @@ interface PendingRequest {
 /** A request to the model. Only these count for faults. */
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
 
-/** Sizes of two caches in bytes: normalised requests, and answers that were replayed. */
+/** Sizes in bytes of the caches of normalised requests and of replayed answers. */
 const MAX_REQUEST_CACHE = 16 * 1024 * 1024;
 const MAX_RESPONSE_CACHE = 32 * 1024 * 1024;
 /** Estimated size of an object in addition to its bytes. */
 const OBJECT_OVERHEAD = 200;
 
-/** Tells clients of the API not to repeat the request: the answer would be the same. */
+/** Asks clients of the API not to repeat the request, because the answer would be equal. */
 const NO_RETRY = { "x-should-retry": "false" };
 
 /**
- * Opens a folder of exchanges. Requests are answered from it, and recorded if that fails and `record` is given.
+ * Opens a folder of exchanges. Requests are answered from it. If that fails and `record` is given, they are recorded.
  *
  * @throws {CliError} when an exchange cannot be read, or the folder is missing and nothing is to be recorded
  */
@@ -125,12 +127,14 @@ class ApiCassette {
   readonly #options: ApiCassetteOptions;
   readonly #slices: SlicedWorker;
   readonly #finder: ExchangeFinder;
-  /** Removes from requests what was removed from the recorded ones; undefined if they were not scrubbed. */
+  /**
+   * Removes from requests the parts that were removed from the recorded requests; undefined if they were not scrubbed.
+   */
   readonly #scrubber: ExchangeScrubber | undefined;
   readonly #counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
   #modelRequests = 0;
   #forwarded = 0;
-  /** By the key of a request that the upstream is answering, a promise of the end of that. */
+  /** By the key of a request that the upstream is answering, a promise that resolves when the answer is complete. */
   readonly #inFlight = new Map<string, Promise<void>>();
   readonly #requests = new LruCache<NormalizedRequest>(MAX_REQUEST_CACHE);
   readonly #responses = new LruCache<Exchange["response"]>(MAX_RESPONSE_CACHE);
@@ -141,13 +145,13 @@ class ApiCassette {
     const parts = new Set<ScrubbedPart>();
     const finder = this.#createFinder((part) => parts.add(part));
     if (parts.size > 0) {
-      // The first pass has found what the recorded requests were scrubbed of.
+      // The first pass has found which parts the recorded requests were scrubbed of.
       this.#scrubber = createExchangeScrubber({ parts: [...parts], known: options.known ?? {} });
     }
     this.#finder = parts.size > 0 ? this.#createFinder(() => {}) : finder;
   }
 
-  /** @param onScrubbed receives what the recorded requests were scrubbed of */
+  /** @param onScrubbed receives each part that was scrubbed from the recorded requests */
   #createFinder(onScrubbed: (part: ScrubbedPart) => void): ExchangeFinder {
     const { folder, record, asked = { from: 0, until: Infinity } } = this.#options;
     const exchanges = Iterator.from(readExchanges(folder))
@@ -163,7 +167,7 @@ class ApiCassette {
         try {
           return this.#withNormalizedRequest(readExchange(`${folder}/${name}`));
         } catch {
-          // The file was changed or removed, so it is not the nearest exchange.
+          // The file was changed or removed, so this is not the nearest exchange.
           return undefined;
         }
       },
@@ -200,7 +204,7 @@ class ApiCassette {
     for (;;) {
       const exchange = this.#finder.take(identified, { usable: this.#isUsable });
       if (exchange !== undefined) {
-        // Freeing the body by hand spares the garbage collector many passes over a large heap.
+        // Freeing the body here saves the garbage collector many passes over a large heap.
         if (isRepeated && hasBodies) request.body.buffer.transfer(0);
         return this.#replay(exchange, { method: request.method, waiting });
       }
@@ -220,7 +224,7 @@ class ApiCassette {
   }
 
   /**
-   * Normalises a request. A request that was made just before returns the same object, for which the finder has
+   * Normalises a request. An equal request right after it returns the same object, for which the finder has already
    * computed everything.
    */
   #normalizeOnce(
@@ -241,7 +245,7 @@ class ApiCassette {
     return { normalized, isRepeated: false };
   }
 
-  /** While recording, a failed answer is not replayed: the upstream is asked again. */
+  /** While recording, a failed answer is not replayed. The upstream is asked again instead. */
   readonly #isUsable = ({ status, whole }: KnownExchange): boolean =>
     this.#options.record === undefined || (whole && status < 400);
 
@@ -250,7 +254,7 @@ class ApiCassette {
     try {
       response = this.#readResponse(name);
     } catch (error) {
-      // The file could be read when the cassette was opened, and was changed or removed since.
+      // The file was readable when the cassette was opened, and was changed or removed since.
       return this.#fail((error as Error).message);
     }
     this.#counts.hits++;
@@ -334,7 +338,7 @@ class ApiCassette {
     return { ...this.#counts, unanswered, exchanges: this.#finder.size };
   };
 
-  /** Waits until the upstream has answered all requests, and the answers are written. */
+  /** Waits until the upstream has answered all requests, and all answers are written. */
   readonly settled = async (): Promise<void> => {
     await Promise.all(this.#inFlight.values());
   };
@@ -349,7 +353,7 @@ function makeExchangeFolder(folder: string): void {
   }
 }
 
-/** Says why a request has no answer, and how to get one. */
+/** Describes why a request has no answer, and how to get one. */
 function missMessage(
   { method, path }: ExchangeRequest,
   nearest: Nearest | undefined,
@@ -371,12 +375,12 @@ function missMessage(
 /** How a response is replayed. */
 interface ReplayOptions {
   readonly method: string;
-  /** Factor by which it is faster than it was recorded; 0 for no delay. */
+  /** Factor by which the replay is faster than the recording; 0 for no delay. */
   readonly speed: number;
   readonly waiting: Waiting;
 }
 
-/** What is computed once for each recorded response; it takes most of the time of a replay. */
+/** The values that are computed once for each recorded response. They take most of the time of a replay. */
 interface ReplayedResponse {
   readonly head: { readonly status: number; readonly headers: [string, string][] };
   /** The joined body, if it is sent at once. */
@@ -385,7 +389,7 @@ interface ReplayedResponse {
 
 const replayedResponses = new WeakMap<Exchange["response"], ReplayedResponse>();
 
-/** Replays recorded bytes, at once or in their recorded rhythm. An answer that broke off breaks off again. */
+/** Replays recorded bytes, immediately or in their recorded rhythm. An answer that broke off breaks off again. */
 function replayResponse(
   response: Exchange["response"],
   { method, speed, waiting }: ReplayOptions,
@@ -415,13 +419,13 @@ function replayResponse(
   );
 }
 
-/** Drops headers of the connection: a file that was edited by hand may have a wrong length. */
+/** Drops headers of the connection, because a file that was edited by hand may have a wrong length. */
 function responseHead({ status, headers }: Exchange["response"]): ReplayedResponse["head"] {
   const passed = forwardedHeaders(new Headers(headers.map(([...pair]) => pair)));
   return { status, headers: [...passed] };
 }
 
-/** Waits some milliseconds, or until the client is gone. */
+/** Waits some milliseconds, or until the client has disconnected. */
 async function sleep(ms: number, { signal: gone }: Waiting): Promise<void> {
   if (ms <= 0 || gone.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

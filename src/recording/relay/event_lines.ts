@@ -18,11 +18,11 @@ export interface EventLine {
   /** The text before and after the data; absent for a line without JSON data. */
   readonly around?: readonly [before: string, after: string];
   readonly value?: unknown;
-  /** The data as `JSON.stringify` writes it. */
+  /** The data in the form of `JSON.stringify`. */
   readonly json?: string;
 }
 
-/** What a line says about a text that is streamed in deltas. */
+/** The facts in a line about a text that is streamed in deltas. */
 type TextPiece =
   | {
     readonly kind: "piece";
@@ -72,8 +72,8 @@ export function textPieceIn({ value }: EventLine): TextPiece | undefined {
 /**
  * Scrubs the data of a line. A line without changes stays byte for byte.
  *
- * @param options.piece the scrubbed delta of the line, if it has one. The delta is not scrubbed by itself, because it
- *   is only a part of a text
+ * @param options.piece the scrubbed delta of the line, if it has one. The delta is not scrubbed separately, because it
+ * is only a part of a text
  */
 export function scrubEventLine(
   { text, around, value, json }: EventLine,
@@ -101,11 +101,11 @@ function withText(value: JsonObject, text: string): JsonObject {
     : { ...value, delta: { ...Object(value["delta"]), [field]: text } };
 }
 
-/** Cuts a changed text at the places where the original was cut. */
+/** Cuts a changed text at the positions where the original was cut. */
 interface ChunkCutter {
   /** Adds a piece of the original. */
   readonly piece: (piece: { readonly ms: number; readonly size: number }) => void;
-  /** Adds the next part of the text, before and after the change. Its pieces were added before. */
+  /** Adds the next part of the text, before and after the change. Its pieces were added earlier. */
   readonly part: (before: Bytes, after: Bytes) => void;
 }
 
@@ -144,18 +144,18 @@ export function createChunkCutter(take: (chunk: Chunk) => void): ChunkCutter {
 export interface ByteSink {
   /** Takes bytes, which may be cut anywhere. */
   readonly push: (bytes: Uint8Array) => void;
-  /** Emits what still waits. */
+  /** Emits all waiting bytes. */
   readonly end: () => void;
 }
 
 /**
- * Creates a redactor for an event stream of the Messages API that is still arriving. A delta waits, with all lines
- * after it, as long as its text may end with the beginning of a secret.
+ * Creates a redactor for an event stream of the Messages API that is still arriving. A delta, with all later lines,
+ * waits while its text may end with the beginning of a secret.
  *
- * @param options.openFrom returns where in a text something begins that may be a secret once more text follows
+ * @param options.openFrom returns the first position of a possible secret that following text may complete
  * @param options.take receives each line with its line end, before and after redaction
- * @param options.waits how many characters of a text wait in any case. By then a secret that begins in them is known
- *   completely
+ * @param options.waits the number of characters of a text that always wait. A secret that begins in them is known
+ * completely when they are emitted
  */
 export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
   readonly redact: (text: string) => string;
@@ -176,7 +176,7 @@ export function createEventRedactor({ redact, openFrom, take, waits = 0 }: {
   const last = new Map<string, StreamPiece[]>();
   const addLine = (bytes: Bytes) => {
     const text = decodeText(bytes);
-    // Secrets are only found in valid UTF-8.
+    // Secrets are found only in valid UTF-8.
     if (text === undefined) return queue.add([bytes, bytes]);
     const changed = (after: string) =>
       [bytes, after === text ? bytes : encoder.encode(after)] as const;
@@ -242,7 +242,7 @@ function createEventLineSplitter(take: (line: Bytes) => void): ByteSink {
 }
 
 const encoder = new TextEncoder();
-/** A text is inspected when this many times `waits` characters are new. */
+/** The inspection interval: a text is inspected when this many times `waits` characters are new. */
 const GATHERED = 16;
 const FEED = 10;
 const RETURN = 13;

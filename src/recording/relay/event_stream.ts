@@ -1,11 +1,11 @@
 /** An event of the media type `text/event-stream`. */
 export interface ServerSentEvent {
-  /** `message` if it has no name. */
+  /** The event's name; `message` if it has none. */
   readonly name: string;
   readonly data: string;
 }
 
-/** Most characters of an incomplete event; a longer one is dropped. */
+/** The maximum number of characters of an incomplete event. A longer event is dropped. */
 const MAX_PENDING = 64 * 1024 * 1024;
 
 /**
@@ -37,7 +37,7 @@ export function eventReader(): (bytes: Uint8Array) => readonly ServerSentEvent[]
       size += value.length;
     };
     let text = decoder.decode(bytes, { stream: true });
-    // The carriage return before this line feed has ended the line already.
+    // The carriage return before this line feed has already ended the line.
     if (isAfterReturn && text !== "") {
       if (text.startsWith("\n")) text = text.slice(1);
       isAfterReturn = false;

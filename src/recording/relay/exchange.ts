@@ -13,7 +13,7 @@ export interface Chunk {
   readonly bytes: Bytes;
 }
 
-/** A recorded request. Headers are not recorded: they contain keys. */
+/** A recorded request. Headers are not recorded, because they contain keys. */
 export interface ExchangeRequest {
   readonly method: string;
   /** Path and query below the base URL. */
@@ -25,7 +25,7 @@ export interface ExchangeRequest {
 export interface Exchange {
   /** When the request came, in milliseconds since the epoch. */
   readonly at: number;
-  /** The session that made the request, if it said so. */
+  /** The session that made the request, if the request named it. */
   readonly conversation?: string;
   readonly request: ExchangeRequest;
   readonly response: {
@@ -35,7 +35,7 @@ export interface Exchange {
     /** False if the response broke off after the last piece. */
     readonly whole: boolean;
   };
-  /** What was removed from the exchange in addition to secrets; absent if nothing was. */
+  /** The parts that were removed from the exchange, in addition to secrets; absent for none. */
   readonly scrubbed?: readonly ScrubbedPart[];
 }
 
@@ -52,7 +52,7 @@ export function joinChunks(chunks: readonly Chunk[]): Bytes {
 const FORMAT = 1;
 
 /**
- * Bytes in a file: as JSON if that gives the same bytes again, else as text if they are valid UTF-8, else as base64.
+ * The form of bytes in a file: JSON if it gives the same bytes again, else text if they are valid UTF-8, else base64.
  */
 const contentShape = z.union([
   z.object({ json: z.unknown() }),
@@ -80,14 +80,14 @@ export function encodeExchange(exchange: Exchange): string {
   return [...encodePieces(exchange)].join("");
 }
 
-/** Returns the same text in pieces, because an exchange may be long. */
+/** Returns the text of `encodeExchange` in pieces, because an exchange may be long. */
 export function* encodePieces(exchange: Exchange): Generator<string, void> {
   const { chunks, ...response } = exchange.response;
   const around = encodeFile(
     { ...exchange, response: { ...response, chunks: [] } },
     (file) => JSON.stringify(file, null, 1),
   );
-  // JSON strings cannot contain this unescaped text, and the only other field that may have it comes before.
+  // JSON strings cannot contain this unescaped text, and the only other field that may have it comes earlier.
   const at = around.lastIndexOf(NO_CHUNKS) + NO_CHUNKS.length - 1;
   yield around.slice(0, at);
   for (const [index, chunk] of chunks.entries()) {
@@ -140,7 +140,7 @@ function chunkOf({ ms, bytes }: Chunk): { readonly ms: number; readonly body: Co
  * Parses the text of an exchange's file.
  *
  * @param path names the file in errors
- * @throws {CliError} for anything else
+ * @throws {CliError} for any other text
  */
 export function parseExchange(text: string, path: string): Exchange {
   return exchangeOf(parseJsonOrThrow(text, path), path);
@@ -151,7 +151,7 @@ export function parseExchange(text: string, path: string): Exchange {
  *
  * @param path names the file in errors
  * @returns undefined if not even the head is complete
- * @throws {CliError} for anything else
+ * @throws {CliError} for any other text
  */
 export function parseUnfinished(text: string, path: string): Exchange | undefined {
   // A last line without a line end is incomplete.
@@ -166,7 +166,7 @@ export function parseUnfinished(text: string, path: string): Exchange | undefine
   );
 }
 
-/** Returns the first line of an unfinished exchange: everything but the body of the response. */
+/** Returns the first line of an unfinished exchange: everything except the body of the response. */
 export function encodeHead(exchange: Exchange): string {
   const head = encodeFile(
     exchange,

@@ -17,7 +17,7 @@ export class LruCache<Value> {
   readonly #most: number;
   #weight = 0;
 
-  /** @param most the sum of weights that is kept; a value that weighs more is not stored */
+  /** @param most the maximum sum of weights; a value that weighs more is not stored */
   constructor(most: number) {
     this.#most = most;
   }
@@ -49,9 +49,9 @@ export class LruCache<Value> {
 
 /** A request to find. */
 interface AskedRequest {
-  /** Redacted and scrubbed like the recorded requests. */
+  /** The request, redacted and scrubbed like the recorded requests. */
   readonly request: ExchangeRequest;
-  /** The session that makes the request, if it says so. */
+  /** The session that makes the request, if the request names it. */
   readonly conversation: string | undefined;
 }
 
@@ -64,9 +64,9 @@ export interface IdentifiedRequest {
 
 /** The recorded exchange that is most similar to a request. */
 export interface Nearest {
-  /** The name of its file. */
+  /** The name of the exchange's file. */
   readonly name: string;
-  /** Undefined if the requests are equal and all recorded responses were used. */
+  /** The first difference; undefined if the requests are equal and all recorded responses were used. */
   readonly difference: NearestDifference | undefined;
 }
 
@@ -75,35 +75,35 @@ interface NearestDifference extends Difference {
   readonly part: "body" | "path";
 }
 
-/** How many conversations are remembered. */
+/** The maximum number of remembered conversations. */
 const MOST_CONVERSATIONS = 10_000;
-/** How many exchanges are compared with a request that is not recorded. The newest are compared. */
+/** The maximum number of exchanges that are compared with an unrecorded request. The newest are compared. */
 const MOST_COMPARED = 500;
-/** Size of the cache of requests that were compared, in UTF-16 units. */
+/** The size of the cache of compared requests, in UTF-16 units. */
 const MOST_KEPT = 16 * 1024 * 1024;
-/** How many bytes of exchanges are read for one comparison; the files contain responses too. */
+/** The maximum number of bytes of exchanges that are read for one comparison. The files also contain responses. */
 const MOST_READ = 64 * 1024 * 1024;
 
-/** What a live conversation has asked. */
+/** The requests of a live conversation so far. */
 interface ConversationState {
-  /** How many exchanges it has taken, by key. */
+  /** The number of exchanges that the conversation has taken, by key. */
   readonly taken: Map<string, number>;
-  /** With `sequence`, the recorded conversation that it repeats. */
+  /** With `sequence`, the recorded conversation that this conversation repeats. */
   readonly recordedAs: string;
 }
 
-/** What is kept in memory of an exchange. The rest is read from its file. */
+/** The data of an exchange that are kept in memory. All other data is read from its file. */
 export interface KnownExchange extends Pick<Exchange, "at"> {
-  /** The name of its file. */
+  /** The name of the exchange's file. */
   readonly name: string;
   readonly conversation: string;
   readonly status: number;
   readonly whole: boolean;
   /** Method and path without the query. */
   readonly target: string;
-  /** The key of its request. */
+  /** The key of the exchange's request. */
   readonly key: string;
-  /** With `sequence`, a digest of the request, which identifies a conversation that begins with it; else empty. */
+  /** With `sequence`, a digest of the request, which identifies a conversation that begins with it. Otherwise empty. */
   readonly beginning: string;
 }
 
@@ -112,7 +112,8 @@ interface FinderOptions {
   /** JSON pointers to parts of bodies that are ignored. */
   readonly ignored: readonly string[];
   /**
-   * True if missing exchanges will be recorded. A new conversation then never repeats a recorded one that is in use.
+   * True if unrecorded exchanges will be recorded. A new conversation then never repeats a recorded conversation that
+   * is in use.
    */
   readonly grows?: boolean;
   /** Reads an exchange again by the name of its file; undefined if it cannot be read. */
@@ -130,17 +131,17 @@ export class ExchangeFinder {
   readonly #byTarget = new Map<string, KnownExchange[]>();
   /** For each key, the exchanges of the conversation that asked last. */
   readonly #byKey = new Map<string, KnownExchange[]>();
-  /** Bodies that were compared, by the names of their files. */
+  /** The compared bodies, by the names of their files. */
   readonly #texts = new LruCache<string>(MOST_KEPT);
   readonly #computed = new WeakMap<ExchangeRequest, string>();
   readonly #states = new Map<string, ConversationState>();
   /** The first request of each recorded conversation, normalised, in recorded order. */
   readonly #beginnings = new Map<string, string>();
-  /** Recorded conversations by their first request, and how many live conversations repeat each. */
+  /** Recorded conversations by their first request, and the number of live conversations that repeat each. */
   readonly #conversationsByBeginning = new Map<string, string[]>();
   readonly #repeatedBy = new Map<string, number>();
 
-  /** @param exchanges in any order; the constructor iterates once */
+  /** @param exchanges in any order; the constructor iterates over them once */
   constructor(
     exchanges: Iterable<FiledExchange>,
     { match, ignored, grows = false, read }: FinderOptions,
@@ -172,7 +173,7 @@ export class ExchangeFinder {
       pushTo(this.#conversationsByBeginning, [beginning, conversation]);
     }
     const known = this.#byKey.get(key);
-    // Responses to an earlier conversation are dropped: that one may have failed, and was recorded again.
+    // Responses to an earlier conversation are dropped, because it may have failed and was recorded again.
     if (known?.[0]?.conversation === conversation) known.push(exchange);
     else this.#byKey.set(key, [exchange]);
   }
@@ -201,7 +202,7 @@ export class ExchangeFinder {
 
   /**
    * Takes the recorded exchange of a request. If a request was recorded several times, as after a retry, each
-   * conversation takes one after the other, and then the last one again.
+   * conversation takes these exchanges in order, and then the last one again.
    *
    * @param options.usable returns whether an exchange may be taken
    */
@@ -228,8 +229,8 @@ export class ExchangeFinder {
   }
 
   /**
-   * Returns the most similar recorded request: of the same method and path, the one with the longest common
-   * beginning.
+   * Returns the most similar recorded request: among those with the same method and path, the one with the longest
+   * common beginning.
    */
   nearest({ key, request }: IdentifiedRequest): Nearest | undefined {
     const exhausted = this.#match === "sequence" ? this.#byKey.get(key)?.at(-1) : undefined;
@@ -251,7 +252,7 @@ export class ExchangeFinder {
         this.#texts.set(name, { value: other, weight: other.length });
       }
       const common = commonLength(other, text);
-      // Of several with the same common length, the oldest wins.
+      // If several have the same common length, the oldest wins.
       if (best === undefined || common >= best.common) best = { name, text: other, common };
     }
     if (best === undefined) return undefined;
@@ -291,7 +292,7 @@ export class ExchangeFinder {
   }
 
   /**
-   * Returns the recorded conversation to repeat: one that begins in the same way, or else the first that no other
+   * Returns the recorded conversation to repeat: one that begins in the same way, or else the first one that no other
    * conversation repeats.
    */
   #recordedConversationFor(conversation: string, request: ExchangeRequest): string {
@@ -372,8 +373,8 @@ function pathOnly(path: string): string {
 }
 
 /**
- * Returns the model of a request. Requests of Claude Code to a small model run at the same time as others, so each
- * model has an order of its own.
+ * Returns the model of a request. Claude Code sends requests to a small model while others run, so each model has an
+ * order of its own.
  */
 function modelIn(body: Uint8Array): string {
   return /"model":"([^"]*)"/u.exec(new TextDecoder().decode(body))?.[1] ?? "";

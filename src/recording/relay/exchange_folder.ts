@@ -10,17 +10,17 @@ export interface FiledExchange {
   readonly exchange: Exchange;
 }
 
-/** The largest file that is read or written, in bytes. */
+/** The maximum size of a file that is read or written, in bytes. */
 export const MAX_FILE = 256 * 1024 * 1024;
 
 /** The name of an exchange's file. Other files are ignored. */
 const FILE = /^[\da-f]{16}-\d+\.json$/u;
-/** The name of the file of an exchange that is not finished. */
+/** The file name of an unfinished exchange. */
 const UNFINISHED = /^[\da-f]{16}-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.part$/u;
 
 /**
- * Reads all exchanges of a folder by their names; none if the folder does not exist. An exchange whose writer was
- * killed is read as far as it was written.
+ * Reads all exchanges of a folder by their names; none if the folder does not exist. If the writer of an exchange was
+ * killed, the written part is read.
  *
  * @throws {CliError} when an exchange cannot be read; a broken file is an error and not a miss
  */
@@ -58,10 +58,10 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
   }
 }
 
-/** How many digits of the key are in the name of a file. */
+/** The number of digits of the key in the name of a file. */
 const KEY = 16;
 
-/** Reads a file that the folder lists. Anything unreadable there is an error. */
+/** Reads a file that the folder lists. An unreadable file is an error. */
 function readNamed<Read>(path: string, parse: (text: string, path: string) => Read): Read {
   try {
     return parse(readText(path), path);
@@ -79,9 +79,9 @@ function readNamed<Read>(path: string, parse: (text: string, path: string) => Re
 /**
  * Reads one exchange.
  *
- * @throws {CliError} when it is none
+ * @throws {CliError} when the file is no exchange
  * @throws {UnfitFileError} when it is not a regular file, or too large
- * @throws {Deno.errors.NotFound} when nothing is there
+ * @throws {Deno.errors.NotFound} when the path does not exist
  */
 export function readExchange(path: string): Exchange {
   const text = readText(path);
@@ -102,7 +102,7 @@ const decoder = new TextDecoder();
  *
  * @param options.key the key of the request, in hexadecimal digits
  * @returns the name of the file
- * @throws {CliError} when it cannot be written
+ * @throws {CliError} when the file cannot be written
  */
 export function addExchange(
   folder: string,
@@ -112,7 +112,7 @@ export function addExchange(
 }
 
 /**
- * Does the same in steps.
+ * Adds an exchange to a folder in steps.
  *
  * @returns yields how many bytes each step has written
  */
@@ -154,10 +154,10 @@ export function* addExchangeInSteps(
 
 const encoder = new TextEncoder();
 
-/** How many characters are written in one step. */
+/** The number of characters that are written in one step. */
 const STEP = 64 * 1024;
 
-/** Returns the lowest free number by binary search. Mostly it is 0, but there may be very many exchanges of one key. */
+/** Returns the lowest free number by binary search. It is usually 0, but one key may have very many exchanges. */
 function freeNumber(isTaken: (number: number) => boolean): number {
   let high = 0;
   let low = -1;
@@ -181,19 +181,19 @@ export function writeError(cause: unknown): CliError {
   });
 }
 
-/** A file that is being written and has a temporary name. */
+/** A file with a temporary name that is being written. */
 export interface TempFile extends Disposable {
   readonly path: string;
   readonly file: Deno.FsFile;
-  /** Closes the file and so releases its lock. */
+  /** Closes the file, which releases its lock. */
   readonly close: () => void;
 }
 
 const TEMP_NAME = /^\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u;
 
 /**
- * Creates a file that is to appear complete or not at all: write it, then link it to its name. It is locked while it
- * is written, and removed on disposal.
+ * Creates a file that must appear complete or not at all: write it, then link it to its name. It is locked while it is
+ * written, and removed on disposal.
  *
  * @param options.mode its permissions before the umask; 0600 by default
  * @throws {Error} when it cannot be created
@@ -206,7 +206,7 @@ export function createTempFile(
     const path = `${folder}/.${crypto.randomUUID()}`;
     const file = Deno.openSync(path, { write: true, createNew: true, mode });
     lock(file);
-    // Another program may have removed the file as stale before it was locked.
+    // Another program may have removed the file as stale before this program locked it.
     if (file.statSync().nlink === 0) {
       file.close();
       continue;
@@ -228,12 +228,12 @@ export function createTempFile(
   }
 }
 
-/** Locks a file. Where files cannot be locked, no program removes stale ones either. */
+/** Locks a file. On a file system without locks, no program removes stale files. */
 function lock(file: Deno.FsFile): void {
   try {
     file.lockSync(true);
   } catch {
-    // It is written without a lock.
+    // The file is written without a lock.
   }
 }
 
@@ -246,7 +246,7 @@ export function removeStaleTempFiles(folder: string): void {
       using file = Deno.openSync(path, { read: true, write: true });
       if (file.tryLockSync(true)) Deno.removeSync(path);
     } catch {
-      // It is gone, belongs to another user, or cannot be locked.
+      // The file is missing, belongs to another user, or cannot be locked.
     }
   }
 }
@@ -290,7 +290,7 @@ export function laterChildOf(
 ): { readonly first: string; readonly number: number } | undefined {
   if (fileAt(cassette) === undefined) return undefined;
   const [, first, number] = LATER_CHILD.exec(realPath(cassette)) ?? [];
-  // A numbered folder alone is not enough: any folder may contain one.
+  // A numbered folder alone proves nothing, because any folder may contain one.
   const isLaterChild = first !== undefined && fileAt(`${first}/api`)?.isDirectory === true &&
     ["child.cast", "tape.jsonl"].some((part) => entryAt(`${first}/${part}`)?.isFile === true);
   return isLaterChild ? { first, number: Number(number) } : undefined;

@@ -7,7 +7,7 @@ export type Fault =
   | { readonly kind: "reset" }
   | { readonly kind: "stall"; readonly ms: number };
 
-/** Faults by the number of the model request that meets them, from 1. */
+/** Faults by the number of the affected model request, from 1. */
 export type Faults = ReadonlyMap<number, Fault>;
 
 const HOW = "Write it as 529@2,reset@3,stall=5s@4: what happens, and to which request of the model";
@@ -15,7 +15,7 @@ const HOW = "Write it as 529@2,reset@3,stall=5s@4: what happens, and to which re
 /**
  * Parses the value of `--inject`, such as `529@2,reset@3,stall=5s@4`.
  *
- * @throws {CliError} for anything else
+ * @throws {CliError} for any other text
  */
 export function parseFaults(text: string): Faults {
   const faults = new Map<number, Fault>();

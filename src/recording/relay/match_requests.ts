@@ -36,7 +36,7 @@ function splitPointer(pointer: string): readonly string[] {
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Removes a value, and each object that becomes empty: a request without the value lacks the object too. */
+/** Removes a value, and each object that becomes empty, because a request without the value also lacks the object. */
 function removeValue(container: unknown, [name, ...names]: readonly string[]): void {
   if (typeof container !== "object" || container === null) return;
   if (name === undefined || !Object.hasOwn(container, name)) return;
@@ -52,7 +52,7 @@ function pointerOf(names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** Something that differs in each run of Claude Code, though the request is the same. */
+/** A part of a request that differs in each run of Claude Code, although the request has the same meaning. */
 interface Mask {
   readonly what: string;
   readonly pattern: RegExp;
@@ -81,7 +81,7 @@ const DATE_IN_WORDS = new RegExp(
 );
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"'`\\<>()[\]{},;:|]+/gu;
 
-/** What `--match normalized` ignores, in this order. */
+/** The parts that `--match normalized` ignores, in this order. */
 export const MASKS: readonly Mask[] = [
   {
     what: "the line with which Claude Code says what it is",
@@ -152,13 +152,13 @@ export const MASKS: readonly Mask[] = [
   },
 ];
 
-/** Masks whose matches differ in length, and that need no context to be recognised. */
+/** Masks whose matches vary in length, and that are recognised without context. */
 export const VARIABLE_LENGTH = new RegExp(
   [DATE_IN_WORDS, TEMPORARY].map(({ source }) => `(?:${source})`).join("|"),
   "gu",
 );
 
-/** Replaces everything that differs in each run. */
+/** Replaces every part that differs in each run. */
 export function maskVarying(text: string): string {
   return MASKS.reduce(
     (rest, { pattern: words, replacement: stands }) => rest.replace(words, stands),
@@ -175,14 +175,14 @@ export interface Difference {
   readonly asked: string | undefined;
 }
 
-/** Most characters of a value that are shown, and how many of them are before the difference. */
+/** The maximum number of shown characters of a value, and the number of them before the difference. */
 const MAX_SHOWN = 120;
 const CONTEXT = 30;
 
-/** The deepest level that is compared field by field. */
+/** The maximum depth that is compared field by field. */
 const DEEPEST = 100;
 
-/** Returns the first difference of two texts, in the order of the recorded one; undefined if they are equal. */
+/** Returns the first difference of two texts, in the order of the recorded text; undefined if they are equal. */
 export function firstDifference(recorded: string, asked: string): Difference | undefined {
   if (recorded === asked) return undefined;
   const left: Pair[] = [{ names: [], one: parseIfJson(recorded), other: parseIfJson(asked) }];
@@ -199,7 +199,7 @@ export function firstDifference(recorded: string, asked: string): Difference | u
       left.push({ names: [...names, key], one: at(one, key), other: at(other, key) });
     }
   }
-  // Only white space or the order of keys differs.
+  // The texts differ only in white space or the order of keys.
   return { pointer: "", ...shortValues(recorded, asked) };
 }
 

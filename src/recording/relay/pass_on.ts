@@ -5,7 +5,7 @@ interface PassOnOptions {
   readonly upstream: URL;
   /** See `upstreamClient()`. */
   readonly client: Deno.HttpClient;
-  /** Reports why the upstream has not answered. The client only sees that the connection breaks off. */
+  /** Reports why the upstream has not answered. The client only sees a broken connection. */
   readonly tell?: ((line: string) => void) | undefined;
 }
 
@@ -29,10 +29,10 @@ const CONNECTION_HEADERS = [
 const BODILESS = [101, 204, 205, 304];
 
 /**
- * Creates a function that passes requests on to an upstream, credentials included. It stores nothing.
+ * Creates a function that passes requests on to an upstream, including credentials. It stores nothing.
  *
- * The response is passed on byte for byte as it arrives. The upstream is asked not to compress, because `fetch` would
- * decompress; a response that is compressed anyway stays so.
+ * The response is passed on byte for byte as it arrives. The request asks the upstream not to compress, because `fetch`
+ * would decompress; a response that is compressed anyway stays compressed.
  *
  * Redirections are followed here, as Claude Code 2.1.330 does without a relay; both drop `authorization` for another
  * origin. A redirection cannot go to the client, because its target is not a path of the relay.
@@ -68,7 +68,7 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
   };
 }
 
-/** Returns what `fetch` says after the URL. The URL may contain secrets. */
+/** Returns the message of `fetch` after the URL, because the URL may contain secrets. */
 function fetchFailure(error: unknown): string {
   const { message, cause } = error as Error;
   const text = cause instanceof Error ? cause.message : message;
@@ -88,12 +88,12 @@ export function forwardedHeaders(
   return passed;
 }
 
-/** Environment variables on how to reach the network. */
+/** Environment variables that describe how to reach the network. */
 type NetworkVariables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the proxy for an address, by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` as Claude Code reads them: lower
- * case wins. Undefined for none.
+ * Returns the proxy for an address; undefined for none. It reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` as Claude
+ * Code does: lower case wins.
  */
 export function proxyFor(address: URL, env: NetworkVariables): string | undefined {
   const proxy = env["https_proxy"] || env["HTTPS_PROXY"] || env["http_proxy"] || env["HTTP_PROXY"];
@@ -120,9 +120,9 @@ const SYSTEM_BUNDLES = [
 ];
 
 /**
- * Creates the HTTP client for an upstream. It uses the proxy of the environment and trusts the certificates that
- * Claude Code trusts: the built-in ones, those of the system, `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. Certificates
- * are always verified.
+ * Creates the HTTP client for an upstream. It uses the proxy of the environment and trusts the certificates that Claude
+ * Code trusts: the built-in ones, those of the system, `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. It always verifies
+ * certificates.
  */
 export function upstreamClient(
   upstream: URL,
@@ -134,14 +134,14 @@ export function upstreamClient(
 ): Deno.HttpClient {
   const proxy = proxyFor(upstream, env);
   return Deno.createHttpClient({
-    // HTTP/2 would share one connection, and one broken request would break the others.
+    // With HTTP/2, requests would share one connection, and one broken request would break the others.
     http2: false,
     ...(upstream.protocol === "https:" ? { caCerts: certificatesOf(env, read) } : {}),
     proxy: proxy === undefined ? direct(upstream) : proxyOptions(proxy),
   });
 }
 
-/** Makes Deno connect directly. Without this it would use the proxy of this program's own environment. */
+/** Makes Deno connect directly. Otherwise it would use the proxy of this program's own environment. */
 function direct({ hostname, port, protocol }: URL): Deno.Proxy {
   return {
     transport: "tcp",

@@ -21,17 +21,17 @@ import { isEventStream, scrubChunks } from "./scrub_exchange.ts";
 /** The header in which Claude Code names its session. */
 export const SESSION_HEADER = "x-claude-code-session-id";
 
-/** Response headers that are not recorded: they belong to the moment or to the account. */
+/** Response headers that are not recorded, because they belong to the moment or to the account. */
 const DROPPED_HEADERS = ["set-cookie", "date", "anthropic-organization-id"];
 
-/** The largest response that is recorded, in bytes; it is in memory until it is complete. */
+/** The maximum size of a recorded response, in bytes. It is in memory until it is complete. */
 const MAX_ANSWER = 192 * 1024 * 1024;
 
-/** How secrets are found. */
+/** Functions that find secrets. */
 export interface SecretRedaction {
   /** Removes the secrets from a text. */
   readonly redact: (text: string) => string;
-  /** Returns where in a text something begins that may be a secret once more text follows. */
+  /** Returns the first position of a possible secret that following text may complete. */
   readonly openFrom: (text: string) => number;
 }
 
@@ -43,7 +43,7 @@ export function redactRequest(
   return { method, path: redact(path), body: redactBytes(body, redact) };
 }
 
-/** Redacts bytes. Secrets are only found in valid UTF-8. */
+/** Redacts bytes. Secrets are found only in valid UTF-8. */
 function redactBytes(bytes: Bytes, redact: (text: string) => string): Bytes {
   const text = decodeText(bytes);
   if (text === undefined) return bytes;
@@ -54,15 +54,15 @@ function redactBytes(bytes: Bytes, redact: (text: string) => string): Bytes {
 interface RecordingOptions extends SecretRedaction {
   readonly folder: string;
   readonly slices: SlicedWorker;
-  /** Receives how many secrets were removed from an exchange. */
+  /** Receives the number of secrets that were removed from an exchange. */
   readonly taken: (secrets: number) => void;
-  /** Reports what could not be written. The client gets its answer anyway. */
+  /** Reports an exchange that could not be written. The client gets its answer anyway. */
   readonly tell: (line: string) => void;
 }
 
 /**
- * Records each exchange in a folder, without secrets. Streams of events are also written while they arrive, so that
- * little is lost if this program is killed. Each request goes to the upstream, even one that is recorded.
+ * Records each exchange in a folder, without secrets. Event streams are also written while they arrive, so that little
+ * is lost if this program is killed. Every request goes to the upstream, even if it is already recorded.
  */
 export function recordExchanges(answer: RelayAnswer, options: RecordingOptions): RelayAnswer {
   const { folder, redact, taken, tell } = options;
@@ -93,7 +93,9 @@ export function recordExchanges(answer: RelayAnswer, options: RecordingOptions):
   });
 }
 
-/** Writes an exchange while it arrives. Failures are ignored here: writing the complete exchange reports them. */
+/**
+ * Writes an exchange while it arrives. Failures are ignored here, because writing the complete exchange reports them.
+ */
 function createUnfinishedWriter(
   { folder, redact, openFrom }: SecretRedaction & { readonly folder: string },
 ) {
@@ -128,9 +130,9 @@ function createUnfinishedWriter(
   };
 }
 
-/** The file of an exchange that is not complete. Readers see an exchange that broke off. */
+/** The file of an incomplete exchange. Readers see an exchange that broke off. */
 interface UnfinishedFile {
-  /** Adds a piece of the response, as long as the file stays readable. */
+  /** Adds a piece of the response, while the file stays readable. */
   readonly add: (chunk: Chunk) => void;
   readonly close: () => void;
   /** Removes the file, because the complete exchange is written. */
@@ -138,9 +140,9 @@ interface UnfinishedFile {
 }
 
 /**
- * Creates the file of an exchange that is not complete.
+ * Creates the file of an incomplete exchange.
  *
- * @param options.exchange as much as is known
+ * @param options.exchange the parts that are known
  * @throws {CliError} when it cannot be written
  */
 export function createUnfinishedFile(
@@ -176,12 +178,12 @@ export function createUnfinishedFile(
   };
 }
 
-/** What happens to a recorded response. */
+/** Functions that receive a recorded response. */
 interface RecorderOptions extends SecretRedaction {
   readonly slices: SlicedWorker;
   /** Receives the exchange when an event stream begins. */
   readonly begin?: (exchange: Exchange) => void;
-  /** Receives each piece of an event stream, not redacted. */
+  /** Receives each piece of an event stream, before redaction. */
   readonly follow?: (chunk: Chunk) => void;
   /** Stores the exchange in steps, if there was a response. */
   readonly keep: (exchange: Exchange) => Iterable<number>;
@@ -189,13 +191,13 @@ interface RecorderOptions extends SecretRedaction {
   readonly lose: (why: CliError) => void;
   /** Called after `keep` or `lose`, and also if there was no response. */
   readonly end: () => void;
-  /** The largest response, in bytes. */
+  /** The maximum size of a response, in bytes. */
   readonly most?: number;
 }
 
 /**
- * Creates a watcher that records a response. An event stream is redacted as it arrives, any other response when it is
- * complete. The client waits for neither.
+ * Creates a watcher that records a response. An event stream is redacted while it arrives, any other response when it
+ * is complete. The client waits for neither.
  */
 export function recordAnswer(
   { request, conversation }: Pick<Exchange, "request"> & {
@@ -283,7 +285,7 @@ class AnswerRecorder implements ExchangeWatcher {
         throw this.#failure ??
           writeError(new Error(`its answer has more than ${this.#most} bytes`));
       }
-      // Without a head there was no response.
+      // Without a head, there was no response.
       if (this.#head !== undefined) {
         this.#events?.end();
         const chunks = this.#events !== undefined
@@ -295,15 +297,15 @@ class AnswerRecorder implements ExchangeWatcher {
         yield* keep({ ...this.#exchange, response: { ...this.#head, chunks, whole } });
       }
     } catch (error) {
-      // The client got its response, so no caller is left to catch this error.
+      // The client has received its response, so no caller is left to catch this error.
       lose(error instanceof CliError ? error : writeError(error));
     }
     end();
   }
 }
 
-/** How many characters of a text wait in any case; more than a secret needs to be recognised. */
+/** The number of characters of a text that always wait. No secret needs more to be recognised. */
 const WAITS = 256;
 
-/** How many bytes of an event stream are processed in one step. */
+/** The number of bytes of an event stream that are processed in one step. */
 const STEP = 8 * 1024;

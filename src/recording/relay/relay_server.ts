@@ -1,7 +1,7 @@
 import { errorAnswer } from "./faults.ts";
 import { joinedBytes } from "../../joined_bytes.ts";
 
-/** A request to the relay, with its whole body. */
+/** A request to the relay, with its complete body. */
 export interface RelayedRequest {
   readonly method: string;
   /** Path and query below the relay's base URL. */
@@ -12,7 +12,7 @@ export interface RelayedRequest {
 
 /** The client of a request. */
 export interface Waiting {
-  /** Aborted when the client is gone. Created on first use, because a replayed answer does not need it. */
+  /** Aborted when the client has disconnected. Created on first use, because a replayed answer does not need it. */
   readonly signal: AbortSignal;
 }
 
@@ -23,7 +23,7 @@ interface RelayOptions {
   readonly answer: RelayAnswer;
   /** The address to listen on; 127.0.0.1 by default. */
   readonly hostname?: string;
-  /** A free port by default. */
+  /** The port; a free port by default. */
   readonly port?: number;
   /**
    * False for a URL without a secret. Every user of the machine can then use the relay, but web pages and other host
@@ -35,13 +35,13 @@ interface RelayOptions {
 
 /** A server in front of the Messages API. */
 export interface Relay extends Disposable {
-  /** Its base URL, including the secret. */
+  /** The relay's base URL, including the secret. */
   readonly url: string;
 }
 
 /**
- * A client whose signal is created on first use. A class, because V8 creates a hidden class for each object literal
- * with a getter.
+ * A client whose signal is created on first use. It is a class, because V8 creates a hidden class for each object
+ * literal with a getter.
  */
 class LazySignal<Info> implements Waiting {
   readonly #info: Info;
@@ -58,7 +58,7 @@ class LazySignal<Info> implements Waiting {
   }
 }
 
-/** How long the relay waits before it listens again, in milliseconds. */
+/** The delay before the relay listens again, in milliseconds. */
 const RETRY_MS = 100;
 
 /**
@@ -106,7 +106,7 @@ export function startRelay(
   };
 }
 
-/** Serves until the signal is aborted, also after Deno has stopped: it does so with too many open files, for example. */
+/** Serves until the signal is aborted, even if Deno stops serving, for example because of too many open files. */
 function serveAgainAfterErrors(
   { signal, ...address }: {
     readonly hostname: string;
@@ -123,7 +123,7 @@ function serveAgainAfterErrors(
       port,
       signal,
       onListen: () => {},
-      // The client is gone, so the response does not matter.
+      // The client has disconnected, so the response does not matter.
       onError: () => brokenAnswer(),
     }, handle);
     server.finished.catch(() => serveLater(server.addr.port));
@@ -151,8 +151,8 @@ const NO_PAGES = "Cannot answer a page of the web, nor to another name than loca
 const NO_SECRET = "Cannot answer: the secret in the relay's URL is missing, or another one";
 
 /**
- * Refuses a request without reading its body. If there is a body, the connection is closed after the message: Deno
- * 2.9.6 would keep it open until the rest of the body arrives.
+ * Refuses a request without reading its body. If there is a body, the connection is closed after the message, because
+ * Deno 2.9.6 would keep it open until the rest of the body arrives.
  */
 function refuseRequest(
   { body }: Request,
@@ -197,11 +197,11 @@ function isBroken(answer: Response): boolean {
 
 /** Limits of request bodies. */
 interface BodyLimits {
-  /** The largest body, in bytes. */
+  /** The maximum size of a body, in bytes. */
   readonly bytes: number;
-  /** All bodies in memory at the same time, in bytes. */
+  /** The maximum size of all bodies in memory together, in bytes. */
   readonly bytesOfAll: number;
-  /** How long the next bytes of a body may take, in milliseconds. */
+  /** The maximum time until the next bytes of a body arrive, in milliseconds. */
   readonly idleMs: number;
 }
 
@@ -255,7 +255,7 @@ export class RequestBodies {
           refusal = bodyError(503, `other requests take the ${bytesOfAll / MB} MB that bodies may`);
         }
         if (refusal !== undefined) {
-          // The rest is read and dropped: a client that is still writing would not read the error.
+          // The rest of the body is read and dropped, because a client that is still writing would not read the error.
           drop();
           continue;
         }

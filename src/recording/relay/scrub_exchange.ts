@@ -34,9 +34,9 @@ export interface ExchangeScrubber {
   /** Learns traces from an exchange or a request. */
   readonly learn: (exchange: LearnedFrom) => void;
   readonly request: (request: ExchangeRequest) => ExchangeRequest;
-  /** Scrubs an exchange, and notes in it what was removed. */
+  /** Scrubs an exchange, and records in it which parts were removed. */
   readonly exchange: (exchange: Exchange) => Exchange;
-  /** Does the same in steps; yields how many characters each step has looked at. */
+  /** Scrubs an exchange in steps; yields how many characters each step has examined. */
   readonly inSteps: (exchange: Exchange) => Generator<number, Exchange>;
 }
 
@@ -49,8 +49,8 @@ interface LearnedFrom {
  * Creates a scrubber of exchanges.
  *
  * @param options.parts what to remove
- * @param options.known what is known of the caller
- * @param options.secrets removes secrets too; absent if the exchanges have none
+ * @param options.known the known facts about the caller
+ * @param options.secrets also removes secrets; absent if the exchanges have none
  */
 export function createExchangeScrubber(
   { parts, known, collector = collectTraces(known), secrets, note }: {
@@ -113,7 +113,7 @@ function learnFromBody(body: Bytes, collector: TraceCollector): void {
   }
 }
 
-/** Blanks prompts or answers in JSON values and deltas. A plain text does not say what it is, so it stays. */
+/** Blanks prompts or answers in JSON values and deltas. A plain text does not show whose text it is, so it is kept. */
 function createMessageScrubber(
   parts: BlankedParts,
   options: MessageBlankerOptions = {},
@@ -130,7 +130,7 @@ function createMessageScrubber(
   };
 }
 
-/** Scrubs the path and the body of a request. Bytes that are not UTF-8 stay. */
+/** Scrubs the path and the body of a request. Bytes that are not UTF-8 are kept. */
 function scrubRequest(
   { method, path, body }: ExchangeRequest,
   scrub: TextScrubber,
@@ -139,10 +139,10 @@ function scrubRequest(
 }
 
 /**
- * Scrubs the headers and the body of a response. The pieces of the body stay the same ones. A compressed body is
+ * Scrubs the headers and the body of a response. The body keeps its division into pieces. A compressed body is
  * decompressed, because nothing is found in compressed data.
  *
- * @returns yields how many characters each step has looked at
+ * @returns yields how many characters each step has examined
  */
 function* scrubResponse(
   response: Exchange["response"],
@@ -151,7 +151,7 @@ function* scrubResponse(
   const { headers, chunks } = response;
   const plain = decompress({ headers, chunks });
   const scrubbed = yield* scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub });
-  // A body without changes keeps its compression.
+  // A body without changes stays compressed.
   const kept = scrubbed === plain.chunks ? { headers, chunks } : { ...plain, chunks: scrubbed };
   return {
     ...response,
@@ -173,7 +173,7 @@ function scrubHeader(
   return scrubbed;
 }
 
-/** Decompresses a response. The result is a single piece if it was compressed, and else the same pieces. */
+/** Decompresses a response. The result is a single piece if it was compressed, and otherwise the same pieces. */
 export function decompress(
   { headers, chunks }: Pick<Exchange["response"], "headers" | "chunks">,
 ): Pick<Exchange["response"], "headers" | "chunks"> {
@@ -187,7 +187,7 @@ export function decompress(
   } catch {
     bytes = new Uint8Array();
   }
-  // The body is not what its header says, so clients cannot read it either.
+  // The body does not match its header, so clients cannot read it either.
   if (bytes.length === 0) return { headers, chunks };
   return {
     headers: headers.filter(([name]) => !/^content-(?:encoding|length)$/iu.test(name)),
@@ -195,9 +195,9 @@ export function decompress(
   };
 }
 
-/** The largest body after decompression. */
+/** The maximum size of a body after decompression. */
 const MOST = { maxOutputLength: 256 * 1024 * 1024 };
-/** A response that broke off is decompressed as far as it goes. */
+/** If a response broke off, only its beginning is decompressed. */
 const PART = { ...MOST, finishFlush: constants.Z_SYNC_FLUSH };
 const PART_OF_BROTLI = { ...MOST, finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
@@ -215,9 +215,9 @@ export function isEventStream(headers: Exchange["response"]["headers"]): boolean
 }
 
 /**
- * Scrubs the pieces of a body. The result is cut at the same places. Bytes that are not UTF-8 stay.
+ * Scrubs the pieces of a body. The result is cut at the same positions. Bytes that are not UTF-8 are kept.
  *
- * @returns yields how many bytes each step has looked at
+ * @returns yields how many bytes each step has examined
  */
 export function* scrubChunks(
   chunks: readonly Chunk[],
@@ -255,7 +255,7 @@ function scrubText(text: string, scrub: TextScrubber): string {
     const scrubbed = JSON.stringify(scrub.value(value));
     return scrubbed === JSON.stringify(value) ? text : scrubbed;
   } catch {
-    // It is not JSON, or nested too deeply for `JSON.stringify`.
+    // The text is not JSON, or nested too deeply for `JSON.stringify`.
     return scrub.text(text);
   }
 }
@@ -270,10 +270,10 @@ interface Piece {
 type ScrubbedLine = readonly [before: string, after: string];
 
 /**
- * Scrubs an event stream of the Messages API. Deltas of one text are joined, scrubbed, and cut at the same places.
+ * Scrubs an event stream of the Messages API. Deltas of one text are joined, scrubbed, and cut at the same positions.
  * Other data is scrubbed line by line. Lines without changes stay byte for byte.
  *
- * @returns the lines; yields how many characters each step has looked at
+ * @returns the lines; yields how many characters each step has examined
  */
 export function* scrubEventStream(
   text: string,
@@ -286,9 +286,9 @@ export function* scrubEventStream(
   }
   /** The scrubbed deltas by their lines. */
   const scrubbed = new Map<EventLine, string>();
-  // By the index of a block, and the field of its deltas.
+  // By the index of a block and the field of its deltas.
   const blocks = new Map<string, Map<string, Piece[]>>();
-  /** The called tools by the index of their block. */
+  /** The called tools by the index of their blocks. */
   const tools = new Map<string, string | undefined>();
   const finish = function* (block: string) {
     for (const [field, pieces] of blocks.get(block) ?? []) {

@@ -3,12 +3,12 @@ export interface SlicedWork {
   /**
    * Adds work to the end of the queue.
    *
-   * @param steps does a little in each step, and yields how many bytes it has processed
+   * @param steps does a small part in each step, and yields how many bytes it has processed
    */
   readonly add: (steps: Iterator<number, void>) => void;
 }
 
-/** Works in short slices, so that requests are served in between. */
+/** Works in short slices, so that requests are served between them. */
 export interface SlicedWorker {
   /**
    * Creates a queue of work. The first 128 kB are processed at once and not in slices: almost all responses are
@@ -17,13 +17,13 @@ export interface SlicedWorker {
   readonly begin: () => SlicedWork;
   /** Waits until all queues are empty. */
   readonly settled: () => Promise<void>;
-  /** Does all remaining work now, and later work at once: the program is about to exit. */
+  /** Does all remaining work now, and later work immediately, because the program is about to exit. */
   readonly finish: () => void;
 }
 
-/** How many bytes of a queue are processed at once. */
+/** The number of bytes of a queue that are processed at once, without slices. */
 const AT_ONCE = 128 * 1024;
-/** How many bytes are processed in one slice; some 20 ms for an event stream. */
+/** The number of bytes that are processed in one slice: some 20 ms for an event stream. */
 const SLICE = 32 * 1024;
 
 export function createSlicedWorker(): SlicedWorker {

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../json_object.ts";
 import type { RelayedRequest } from "./relay_server.ts";
 
-/** Fixed values that replace what differs in each run. */
+/** Fixed values that replace the values that differ in each run. */
 const DATE = "2026-01-01";
 const MONTH = "January 2026";
 const DEVICE = "0".repeat(64);
@@ -17,7 +17,7 @@ const CONTEXT =
 
 /**
  * Makes requests of two runs equal: replaces today's date, the month, the device and the session, which Claude Code
- * cannot be told to omit. Texts of the user and the model stay.
+ * cannot be configured to omit. Texts of the user and the model are kept.
  */
 export function stabilizeRequest(request: RelayedRequest): RelayedRequest {
   if (request.method !== "POST") return request;
@@ -34,13 +34,13 @@ export function stabilizeRequest(request: RelayedRequest): RelayedRequest {
       metadata: (metadata) => changeFields(metadata, { user_id: stabilizeUser }),
     }));
   } catch {
-    // It is not JSON, or nested too deeply for one of Claude Code.
+    // The body is not JSON, or nested more deeply than any request of Claude Code.
     return request;
   }
   return steady === text ? request : { ...request, body: new TextEncoder().encode(steady) };
 }
 
-/** Changes texts of Claude Code in a message: those of the system, and those next to a prompt. */
+/** Changes Claude Code's texts in a message: those of the system, and those next to a prompt. */
 function stabilizeMessage(message: unknown): unknown {
   if (!isJsonObject(message)) return message;
   if (message["role"] === "system") return changeFields(message, { content: stabilizeTexts });

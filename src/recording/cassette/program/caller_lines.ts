@@ -8,7 +8,7 @@ import type { TapeEntry } from "../cassette_format.ts";
 import { createTraceScrubber, fillNeutral, fillSameLength } from "../../redaction/scrub_traces.ts";
 import { collectTraces, type KnownTraces } from "../../redaction/known_traces.ts";
 
-/** A line that the caller of a conversation writes, on a tape or live, as far as a replay needs it. */
+/** The parts of a caller's line, on a tape or live, that a replay needs. */
 export type CallerLine =
   /** A prompt; `uuid` is absent if the caller gave none. */
   | { readonly kind: "message"; readonly message: JsonObject; readonly uuid?: string }
@@ -20,7 +20,7 @@ export type CallerLine =
   })
   /** The answer to a question; `response` has the answer, or the error, and its subtype. */
   | { readonly kind: "answer"; readonly id: string; readonly response: JsonObject }
-  /** A line without an answer that is no answer itself. */
+  /** A line that needs no answer and is no answer. */
   | { readonly kind: "ignored"; readonly type: string }
   /** Any other line; `what` describes it for an error: "a line that is not JSON". */
   | { readonly kind: "unknown"; readonly what: string };
@@ -67,27 +67,28 @@ export function parseCallerLine(line: string): CallerLine | undefined {
   }
 }
 
-/** How a live line of the caller compares with the recorded one. */
+/** The result of comparing a live line of the caller with the recorded line. */
 export interface LineComparison {
   /** The first difference in words, with its place as a JSON pointer; absent if there is none. */
   readonly difference?: string;
-  /** Why a part was not compared, in words; absent if everything was. */
+  /** Why a part was not compared, in words; absent if every part was compared. */
   readonly uncompared?: string;
 }
 
-/** What was removed from a tape. */
+/** The removed parts of a tape. */
 interface TapeScrubbing {
   /** The parts that were blanked, as `meta.json` lists them. */
   readonly blanked: readonly string[];
-  /** Removes the same from live lines; absent if that is not possible. */
+  /** Removes the same parts from live lines; absent if that is impossible. */
   readonly redaction?: LiveRedaction;
 }
 
 /**
- * Compares a live line with the recorded one, after removing from the live one what was removed from the tape.
+ * Compares a live line with the recorded line. First removes from the live line the parts that were removed from the
+ * tape.
  *
- * The order of an object's fields does not count. A recorded text whose removed part is unknown equals every live text of
- * the same shape; `uncompared` then says so.
+ * The order of an object's fields does not count. A recorded text whose removed part is unknown equals every live text
+ * of the same shape; `uncompared` then says so.
  */
 export function compareLines(
   recorded: unknown,
@@ -101,7 +102,7 @@ export function compareLines(
   return reasons.size > 0 ? { uncompared: [...reasons].join(", and ") } : {};
 }
 
-/** A message whose content is a list of blocks: a text is the same as one block of text. */
+/** A message whose content is a list of blocks. A text equals one block of text. */
 export function comparableMessage({ content, ...rest }: JsonObject): JsonObject {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
   return { ...rest, content: blocks };
@@ -115,11 +116,14 @@ function describe({ pointer, recorded, asked }: Difference): string {
 }
 
 interface AlignOptions extends TapeScrubbing {
-  /** Takes why texts were taken for equal without a comparison. */
+  /** Receives the reason each time that texts count as equal without a comparison. */
   readonly reasons: Set<string>;
 }
 
-/** The live value with its fields in the order of the recorded one, and with the recorded texts where both are equal. */
+/**
+ * The live value with its fields in the order of the recorded value. Texts that are equal are replaced by the recorded
+ * texts.
+ */
 function alignWith(recorded: unknown, live: unknown, options: AlignOptions): unknown {
   if (typeof live === "string" && typeof recorded === "string") {
     return isSameText(live, recorded, options) ? recorded : live;
@@ -139,7 +143,7 @@ function alignWith(recorded: unknown, live: unknown, options: AlignOptions): unk
   );
 }
 
-/** Whether two texts are the same as far as that can be known. Adds a reason if it cannot. */
+/** Whether two texts are equal, or may be equal. If that cannot be decided, adds a reason. */
 function isSameText(
   live: string,
   recorded: string,
@@ -169,20 +173,20 @@ function isBlankingOf(recorded: string, live: string): boolean {
   return true;
 }
 
-/** Removes from live texts what was removed from the recorded ones. */
+/** Removes from live texts the parts that were removed from the recorded texts. */
 export interface LiveRedaction {
-  /** Whether a live text equals a recorded one once the same was removed from both. */
+  /** Whether a live text equals a recorded text after the removal of the same parts from both. */
   readonly isSame: (live: string, recorded: string) => boolean;
 }
 
-/** A mail address without a letter left. */
+/** A mail address in which every letter is blanked. */
 const BLANKED_ADDRESS = /[x_%+-][x._%+-]*@[x-]+(?:\.[x-]+)+/gu;
 
 /**
- * Creates what removes the same from live texts as was removed from a tape: secrets, and traces of machine and user if the
+ * Creates a redaction of live texts that matches a tape's: it removes secrets, and traces of machine and user if the
  * tape was scrubbed of them. The tape may come from this user and machine, or from another one.
  *
- * @param options.blanked what was removed from the tape besides secrets
+ * @param options.blanked the removed parts of the tape, in addition to secrets
  * @param options.known the traces of the machine and the user of this run
  * @param options.secrets removes secrets
  */

@@ -33,24 +33,24 @@ export type PlayInput =
   | { readonly type: "closed" }
   /** The caller sent the program a signal that ends it. */
   | { readonly type: "stopped" }
-  /** The caller did not write in time what the tape has next. */
+  /** The caller did not write the next line of the tape in time. */
   | { readonly type: "timeout" };
 
-/** What a play wants done. */
+/** An effect of a play. */
 export type PlayEffect =
-  /** Emit a frame, `pauseMs` after what came before it on the tape. */
+  /** Emit a frame, `pauseMs` after the previous step of the tape. */
   | { readonly type: "emit"; readonly frame: AnyFrame; readonly pauseMs: number }
-  /** Report that the caller does not do what the recorded caller did. */
+  /** Report that the caller differs from the recorded caller. */
   | { readonly type: "divergence"; readonly what: string }
-  /** Report a line of the caller that cannot be compared with the tape, or only in part. */
+  /** Report a line of the caller that cannot be compared with the tape, or only partly. */
   | { readonly type: "uncompared"; readonly what: string }
   | { readonly type: "end"; readonly code: number; readonly stderr?: string };
 
 /**
- * Plays a recorded program to a caller: emits what the program emitted, waits for what the program waited for, and compares
- * what the caller writes with the tape.
+ * Plays a recorded program to a caller: emits the recorded frames, waits for the caller where the program waited, and
+ * compares the caller's lines with the tape.
  *
- * The play reports each divergence of the caller and goes on, so it never hangs on one. It does no I/O.
+ * The play reports each divergence of the caller and continues, so it never hangs because of one. It does no I/O.
  */
 export class Player {
   readonly #program: RecordedProgram;
@@ -62,32 +62,32 @@ export class Player {
   readonly #requests = new Map<number, Request & { readonly isRefused: boolean }>();
   /** Answers by `answerKey()`. */
   readonly #answers = new Map<string, Answer>();
-  /** How often the caller has answered each question. */
+  /** The number of answers that the caller has given to each question. */
   readonly #answerCounts = new Map<string, number>();
   #messagesTaken = 0;
   #requestsTaken = 0;
   /** Requests whose reply has not been emitted: the live id by the id on the tape. */
   readonly #unansweredRequests = new Map<string, RequestIdField>();
-  /** How far the play had come when it last looked for early replies. */
+  /** The progress of the play at the last search for early replies. */
   #repliedUpTo = { emitted: -1, requests: 0 };
-  /** Live ids by recorded id, and the other way round. */
+  /** Live ids by recorded id, and recorded ids by live id. */
   readonly #liveIds = new Map<string, string>();
   readonly #recordedIds = new Map<string, string>();
   /** Live callback ids by recorded id; absent before the caller's `initialize`. */
   #hooks: ReadonlyMap<string, string> | undefined;
-  /** Questions that were asked, that could not be asked, and that were taken back. */
+  /** Questions that were asked, that could not be asked, and that were cancelled. */
   readonly #asked = new Set<string>();
   readonly #notAsked = new Set<string>();
   readonly #cancelled = new Set<string>();
   #isClosed = false;
   #isStopped = false;
-  /** The exit code that the last result stands for. */
+  /** The exit code that follows from the last result. */
   #resultCode = 0;
   #hasEnded = false;
   /** Effects of the current input. */
   #effects: PlayEffect[] = [];
 
-  /** @param options.sessionId the session id of this run; that of the tape by default */
+  /** @param options.sessionId the session id of this run; by default the session id of the tape */
   constructor(program: RecordedProgram, { sessionId }: { readonly sessionId?: string } = {}) {
     this.#program = program;
     this.#index = indexProgram(program);
@@ -104,7 +104,7 @@ export class Player {
     return this.#effects;
   }
 
-  /** What the play waits for; undefined once it has ended. */
+  /** The step for which the play waits; undefined once the play has ended. */
   get awaited(): WaitStep | undefined {
     const step = this.#hasEnded ? undefined : this.#program.steps[this.#next];
     return step !== undefined && !("frame" in step) ? step : undefined;
@@ -165,7 +165,7 @@ export class Player {
     }
   }
 
-  /** Compares a request with the next one on the tape. Answers another request with an error. */
+  /** Compares a request with the next request on the tape. If it is another request, answers with an error. */
   #receiveRequest(request: Request): void {
     const { subtype } = request;
     const number = this.#requestsTaken + this.#requests.size;
@@ -179,7 +179,8 @@ export class Player {
         : `the tape's next one is "${step.subtype}"`;
       return this.#refuse(request, `The caller asks for "${subtype}", and ${instead}`);
     }
-    // An initialize is not compared: it describes the SDK's user. Its hooks and servers are compared when they are called.
+    // An initialize is not compared, because it describes the SDK's user. Its hooks and servers are compared when they
+    // are called.
     const comparison: LineComparison = subtype === "initialize"
       ? {}
       : compareLines(step.request, request.request, this.#program);
@@ -196,7 +197,7 @@ export class Player {
     this.#emit(failure(request, what));
   }
 
-  /** Plays steps up to the first one that waits for a line that the caller has not written. */
+  /** Plays steps up to the first step whose line the caller has not written. */
   #advance(): void {
     const { steps } = this.#program;
     for (let step = steps[this.#next]; step !== undefined; step = steps[this.#next]) {
@@ -212,7 +213,7 @@ export class Player {
     this.#endAfterLastStep();
   }
 
-  /** Emits what the program emitted at a step, with the ids of this run. */
+  /** Emits the frames of a step, with the ids of this run. */
   #emitStep(step: EmitStep): void {
     const pauseMs = Math.max(0, step.at - (this.#program.steps[this.#next - 1]?.at ?? 0));
     switch (step.kind) {
@@ -262,12 +263,12 @@ export class Player {
   }
 
   /**
-   * Emits replies before their place on the tape. The recorded caller may have written on without the reply, while the live
-   * one waits for it. A reply can come early if the program emitted nothing else before it; the reply to `initialize`
-   * always can.
+   * Emits replies before their place on the tape. The recorded caller may have continued to write without the reply,
+   * while the live caller waits for it. A reply can come early if the program emitted nothing else before it; the reply
+   * to `initialize` always can.
    *
-   * Looks only at what is new since the last call, so that a long play takes linear time: replies after the last emitted
-   * frame, and requests that were taken since.
+   * Examines only the replies after the last emitted frame, and the requests since the last call, so that a long play
+   * takes linear time.
    */
   #replyEarly(): void {
     const emitted = this.#index.emittedBefore[this.#next] ?? 0;
@@ -286,7 +287,7 @@ export class Player {
     for (const { step } of replies) this.#reply(step, 0);
   }
 
-  /** Takes the line that a step waits for and compares it; false if the caller has not written it. */
+  /** Takes and compares the line for which a step waits; false if the caller has not written it. */
   #take(step: WaitStep): boolean {
     switch (step.kind) {
       case "message":
@@ -318,7 +319,7 @@ export class Player {
   #takeRequest(step: Extract<WaitStep, { readonly kind: "request" }>): boolean {
     const live = this.#requests.get(this.#requestsTaken);
     if (live === undefined) {
-      // A caller that begins with a message sends no initialize any more.
+      // A caller that begins with a message sends no later initialize.
       if (step.subtype !== "initialize" || this.#messages.size === 0) return false;
       this.#requestsTaken++;
       this.#diverge("The caller does not begin with initialize, as the one that was recorded did");
@@ -395,7 +396,7 @@ export class Player {
     this.#effects.push({ type: "divergence", what });
   }
 
-  /** Reports how a line compares with the tape, unless both are the same. */
+  /** Reports how a line differs from the tape. Reports nothing if both are equal. */
   #report(name: string, { difference, uncompared }: LineComparison): void {
     if (difference !== undefined) return this.#diverge(`${name}: ${difference}`);
     if (uncompared === undefined) return;

@@ -19,14 +19,14 @@ import { definedFields } from "../../../defined_fields.ts";
 /** The tape of a cassette in the nested layout of `claude-agent-cassette`. */
 const NESTED_TAPE = "input.jsonl";
 
-/** A tape, and what else is known of the program that it was recorded from. */
+/** A tape, and the other known facts about the recorded program. */
 interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
   readonly tape: readonly TapeEntry[];
 }
 
 /**
- * Reads a recorded program: a cassette, with or without a cast, or a tape alone. The tapes of further children follow that
- * of the first one.
+ * Reads a recorded program: a cassette, with or without a cast, or a tape alone. The tapes of later children follow the
+ * tape of the first child.
  *
  * @param path the cassette's folder, or the tape's file
  * @throws {CliError} if there is no tape, or a part is damaged
@@ -49,7 +49,7 @@ export function readProgram(path: string): ProgramParts {
   };
   for (let child = 2;; child++) {
     const folder = `${path}/${child}`;
-    // A link may lead anywhere.
+    // A link may lead to any folder, so it does not count.
     const more = entryAt(folder)?.isDirectory === true
       ? readTape(`${folder}/${TAPE_FILE}`)
       : undefined;
@@ -73,7 +73,7 @@ function withNextChild(
   };
 }
 
-/** What a cast has of a run and the tape does not. */
+/** The facts about a run that a cast has and the tape does not. */
 type CastFacts = Pick<ProgramParts, "prompts" | "exit" | "inputEnded">;
 
 function isFolder(path: string): boolean {
@@ -138,7 +138,7 @@ function readCastFacts(path: string): CastFacts {
   };
 }
 
-/** The exit code of a run and what it printed on stderr, from its report. */
+/** The exit code of a run and its text on stderr, from its report. */
 function exitIn(report: unknown): ProgramParts["exit"] {
   const { exitCode: code, problem } = isJsonObject(report) ? report : {};
   if (typeof code !== "number") return undefined;

@@ -8,7 +8,8 @@ import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 import { definedFields } from "../../../defined_fields.ts";
 
 /**
- * What a recorded program does with the questions that it asked its caller. The names are those of `claude-agent-cassette`.
+ * How a replay treats the questions that the recorded program asked its caller. The names are those of
+ * `claude-agent-cassette`.
  *
  * - `inert`: does not ask them, and ignores the recorded answers
  * - `stub`: does not ask them, and takes the answers from the tape, which must have one for each question
@@ -54,7 +55,7 @@ export type WaitStep =
     readonly kind: "answer";
     readonly at: number;
     readonly id: string;
-    /** How many answers to the same question come before it. */
+    /** The number of earlier answers to the same question. */
     readonly again: number;
     readonly subtype: string;
     readonly response: JsonObject;
@@ -64,30 +65,30 @@ export type WaitStep =
 
 interface ProgramExit {
   readonly code: number;
-  /** What the program wrote to stderr. */
+  /** The text that the program wrote to stderr. */
   readonly stderr?: string;
 }
 
-/** A tape as the program that it was recorded from. */
+/** The program from which a tape was recorded. */
 export interface RecordedProgram {
   readonly steps: readonly ProgramStep[];
-  /** How the program ended; if absent, the last result decides. */
+  /** How the program ended. If absent, the last result decides. */
   readonly exit?: ProgramExit;
-  /** False if the program ended because its input did. */
+  /** False if the program ended because its input ended. */
   readonly endsByItself: boolean;
-  /** The session id in its first `system/init`. */
+  /** The session id in the program's first `system/init`. */
   readonly sessionId?: string;
-  /** The version of Claude Code that it printed. */
+  /** The version of Claude Code that the program printed. */
   readonly version?: string;
   /** Whether the text of every prompt is known. */
   readonly knowsPrompts: boolean;
-  /** What was removed from the tape besides secrets, as `meta.json` says. */
+  /** The removed parts of the tape, in addition to secrets, as `meta.json` lists them. */
   readonly blanked: readonly string[];
   /** Removes from the live caller's lines what was removed from the tape (`blanked`); absent if that is impossible. */
   readonly redaction?: LiveRedaction;
 }
 
-/** What is known of a recorded program besides its tape, and how to play it. */
+/** The known facts about a recorded program in addition to its tape, and how to play it. */
 export interface ProgramOptions {
   readonly mode: ReplayMode;
   /** Whether to leave out the control protocol, for a caller that sends one prompt and reads. */
@@ -95,7 +96,7 @@ export interface ProgramOptions {
   /** The prompts, for a tape that does not have them. */
   readonly prompts?: readonly string[];
   readonly exit?: ProgramExit;
-  /** Whether the program ended because its input did; absent if that is not known. */
+  /** Whether the program ended because its input ended; absent if unknown. */
   readonly inputEnded?: boolean;
   readonly version?: string;
   readonly blanked?: readonly string[];
@@ -114,7 +115,7 @@ const CUT: ProgramExit = {
 const QUESTIONS: ReadonlySet<unknown> = new Set(["can_use_tool", "hook_callback", "mcp_message"]);
 
 /**
- * Turns a tape into a program, and checks the complete tape before anything is played.
+ * Turns a tape into a program, and checks the complete tape before it is played.
  *
  * @throws {CliError} if the tape has an entry that a replay does not understand
  */
@@ -125,7 +126,7 @@ export function recordedProgram(
   const all = readSteps(tape, options);
   const known = exitOn(tape) ?? options.exit;
   const hasCaller = all.some(({ kind }) => kind === "message" || kind === "request");
-  // A tape with nothing but an end is of a program that failed before its first message.
+  // A tape that holds only an end comes from a program that failed before its first message.
   const isComplete = hasCaller || (all.length === 0 && known !== undefined);
   const steps = selectSteps(isComplete ? all : addPrompts(all, options.prompts ?? []), options);
   const lastMessage = steps.findLastIndex(({ kind }) => kind === "message");
@@ -163,7 +164,7 @@ function readSteps(
   });
 }
 
-/** An entry of a tape that cannot be replayed; the message says what the entry is. */
+/** An entry of a tape that cannot be replayed. The message describes the entry. */
 class UnplayableError extends Error {}
 
 /** Reads the entries of one tape in order, and matches answers with questions and replies with requests. */
@@ -173,7 +174,7 @@ class StepReader {
   readonly #requests = new CallerRequests();
   /** Subtypes of the program's questions by id. */
   readonly #questions = new Map<string, string>();
-  /** How many answers each question has had. */
+  /** The number of answers to each question. */
   readonly #answerCounts = new Map<string, number>();
 
   constructor(
@@ -244,12 +245,12 @@ class StepReader {
   }
 }
 
-/** The requests of a caller, which may give several the same id, or none. The first one is answered first. */
+/** The requests of a caller. Several may have the same id, or none. The first of them is answered first. */
 class CallerRequests {
   readonly #byId = new Map<string, { unanswered: string[]; last: string; count: number }>();
   readonly #names = new Set<string>();
 
-  /** Adds a request. Returns a name for it that no other request has: the id, or the id and a number. */
+  /** Adds a request. Returns a unique name for it: the id, or the id and a number. */
   open(id: string): string {
     const same = this.#byId.get(id) ?? { unanswered: [], last: id, count: 0 };
     this.#byId.set(id, same);
@@ -325,14 +326,14 @@ function selectSteps(
   });
 }
 
-/** The question that a step takes back. */
+/** The question that a step cancels. */
 function cancelledQuestion(step: ProgramStep): string | undefined {
   return step.kind === "frame" && step.frame.type === "control_cancel_request"
     ? asText(step.frame["request_id"])
     : undefined;
 }
 
-/** Questions of a program that its caller neither answered nor the program took back. */
+/** Questions of a program that neither its caller answered nor the program cancelled. */
 export function unansweredQuestions(
   { steps }: RecordedProgram,
 ): readonly Extract<EmitStep, { readonly kind: "ask" }>[] {
@@ -342,7 +343,10 @@ export function unansweredQuestions(
   return steps.filter((step) => step.kind === "ask").filter(({ id }) => !settled.has(id));
 }
 
-/** Requires a successful answer to each question that the program did not take back: `stub` decides with it. */
+/**
+ * Requires a successful answer to each question that the program did not cancel, because `stub` decides with these
+ * answers.
+ */
 function requireDecisions(steps: readonly ProgramStep[], path: string): void {
   const answers = new Map(
     steps.flatMap((step) => step.kind === "answer" ? [[step.id, step.response] as const] : []),

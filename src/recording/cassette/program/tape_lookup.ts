@@ -4,16 +4,16 @@ import type { ProgramStep, RecordedProgram, WaitStep } from "./recorded_program.
 type RequestStep = Extract<WaitStep, { readonly kind: "request" }>;
 export type ReplyStep = Extract<ProgramStep, { readonly kind: "reply" }>;
 
-/** Positions among a program's steps that a play asks for again and again. */
+/** Positions in a program's steps that a play looks up often. */
 export interface ProgramIndex {
   /** The caller's requests, in order. */
   readonly requests: readonly RequestStep[];
   readonly hasInitialize: boolean;
-  /** For each step: how many frames and questions come before it. Replies do not count. */
+  /** For each step, the number of frames and questions before it. Replies do not count. */
   readonly emittedBefore: ArrayLike<number>;
   /** The first reply to each request, by the request's id. */
   readonly replies: ReadonlyMap<string, PlacedReply>;
-  /** The same replies, by how many frames and questions come before them. */
+  /** The same replies, by the number of frames and questions before them. */
   readonly repliesAfter: ReadonlyMap<number, readonly PlacedReply[]>;
 }
 
@@ -46,12 +46,12 @@ export function indexProgram({ steps }: RecordedProgram): ProgramIndex {
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/giu;
 
 /**
- * Replaces ids in a JSON value. A text that is an id is replaced as a whole; a UUID is also replaced within a text, such as
- * a path.
+ * Replaces ids in a JSON value. A text that is an id is replaced as a whole. A UUID is also replaced inside a text,
+ * such as a path.
  */
 export function renameIds<Value>(value: Value, ids: ReadonlyMap<string, string>): Value {
   if (ids.size === 0) return value;
-  // Each text is searched once, however many ids there are: a tape may have as many ids as texts.
+  // Each text is searched once for all ids, because a tape may have as many ids as texts.
   const rename = (each: unknown): unknown => {
     if (typeof each === "string") {
       return ids.get(each) ?? each.replace(UUID, (id) => ids.get(id) ?? id);
@@ -64,8 +64,8 @@ export function renameIds<Value>(value: Value, ids: ReadonlyMap<string, string>)
 }
 
 /**
- * Finds the live callback id for each recorded one. An SDK numbers its hooks, so one more hook changes the ids of the
- * others. Two hooks are the same if they stand at the same place of the same event.
+ * Finds the live callback id for each recorded one. An SDK numbers its hooks, so an additional hook changes the ids of
+ * the others. Two hooks match if they have the same position in the same event.
  *
  * @param recorded the `initialize` request on the tape
  * @param live the `initialize` request of this run

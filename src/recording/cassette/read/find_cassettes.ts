@@ -1,21 +1,21 @@
 import { CliError } from "../../../cli_error.ts";
 import { API_FOLDER, CAST_FILE, TAPE_FILE } from "../cassette_format.ts";
 
-/** A cassette, or a tape without one. */
+/** A cassette, or a tape without a cassette. */
 export interface FoundCassette {
   readonly kind: "folder" | "tape";
   /** The cassette's folder, or the tape's file. */
   readonly path: string;
-  /** Its name for the user: the path, or for a tape with files beside it the path of its folder. */
+  /** The name for the user: the path; for a tape in a folder with other files, the path of the folder. */
   readonly name: string;
 }
 
 /** The tape of a folder in the layout of `claude-agent-cassette`. */
 const INPUT_FILE = "input.jsonl";
 const TAPE = /\.jsonl$/u;
-/** Folders with the cassettes of a conversation's further children, inside the first one's. */
+/** Folders with the cassettes of a conversation's later children, inside the first child's cassette. */
 const NEXT_CASSETTE = /^[1-9]\d*$/u;
-/** Most levels of folders that are searched. */
+/** The maximum number of folder levels that are searched. */
 const DEEPEST = 12;
 
 /**
@@ -55,7 +55,7 @@ function findAt(given: string, { inputName }: { readonly inputName?: string | un
 interface Place {
   /** The real path of the folder that the user named. */
   readonly root: string;
-  /** The level below that folder. */
+  /** The level below the search root. */
   readonly depth: number;
   readonly inputName?: string | undefined;
 }
@@ -79,7 +79,7 @@ function findIn(folder: string, place: Place): readonly FoundCassette[] {
   if (tape === undefined) return findBelow(folder, folders, place);
   if (tapes.includes(INPUT_FILE)) {
     if (place.depth > 0) return [{ kind: "tape", path: `${folder}/${INPUT_FILE}`, name: folder }];
-    // A shell that expands `*` into folders looks like this too.
+    // A shell that expands `*` into folders produces the same arguments.
     if (another !== undefined) {
       throw mixedLayout(folder, INPUT_FILE, tape === INPUT_FILE ? another : tape);
     }
@@ -117,7 +117,7 @@ function mixedLayout(folder: string, what: string, tape: string): CliError {
 
 /** The sorted names in a folder. */
 interface Entries {
-  /** Everything that is no folder. */
+  /** All entries that are no folders. */
   readonly files: readonly string[];
   readonly folders: readonly string[];
 }
@@ -148,8 +148,8 @@ function entriesOf(folder: string, { root, depth }: Place): Entries {
 }
 
 /**
- * Throws for a link to a tape or folder outside the search root. The target of an inside link is found without the
- * link.
+ * Throws for a link to a tape or folder outside the search root. The search finds the target of an inside link without
+ * the link.
  */
 function refuseOutsideLink(link: string, root: string): void {
   let target: string | undefined;

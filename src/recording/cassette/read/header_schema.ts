@@ -10,7 +10,7 @@ import type { Limits, SessionOptions } from "../../../conversation/control/sessi
 import { LARGEST_SIDE } from "../../../conversation/terminal/screen.ts";
 import { definedFields } from "../../../defined_fields.ts";
 
-/** A schema for each field of a type, optional ones included. Parsing drops fields without a schema. */
+/** A schema for each field of a type, including optional fields. Parsing drops fields without a schema. */
 export type Fields<Value> = { readonly [Key in keyof Required<Value>]: z.ZodMiniType };
 
 /** The version of asciicast that a cast is in. */
@@ -95,7 +95,7 @@ const session = z.object(
   } satisfies Fields<SessionOptions>,
 );
 
-/** How the first recordings have the prompt. */
+/** How the prompt is stored in the first recordings. */
 const way = { inject: z.enum(["stdin", "paste", "rendezvous"]), prompt: z.string() };
 
 const subagents = z.object(
@@ -279,7 +279,7 @@ export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
 ]);
 
 /**
- * Completes the options of the first recordings, which have those of the session only. Their frames are not compared.
+ * Completes the options of the first recordings, which only have those of the session. Their frames are not compared.
  */
 function sessionOnly(session: ConversationOptions["session"]): ConversationOptions {
   return {

@@ -15,7 +15,7 @@ import { readMeta } from "./read_meta.ts";
 import { missingPart, NAME_A_CASSETTE, readPart } from "./part_lines.ts";
 import { CliError } from "../../../cli_error.ts";
 
-/** The largest tape in bytes, a little less than the longest string of V8. */
+/** The maximum size of a tape in bytes, a little less than V8's longest string. */
 const LIMIT = 500_000_000;
 
 /** A cassette whose cast is read while it is iterated. */
@@ -56,7 +56,7 @@ export function openForReplay(
   };
 }
 
-/** A cassette that is read anew each time it is iterated, and never kept in memory. */
+/** A cassette that is read again in each iteration, and never kept in memory. */
 interface RereadableCassette {
   readonly cast: CastReader;
   readonly tape: Iterable<TapeEntry>;
@@ -105,7 +105,7 @@ function readTextPart(path: string): string | undefined {
 interface RecordedConversation {
   /** Absent from recordings older than `meta.json`. */
   readonly meta?: CassetteMeta;
-  /** The children of the conversation, in order: the cast of each, or its tape if there is no cast. */
+  /** The children of the conversation, in order: each child's cast, or its tape if there is no cast. */
   readonly children: readonly RecordedChild[];
 }
 
@@ -114,8 +114,8 @@ type RecordedChild =
   | { readonly tape: readonly TapeEntry[] };
 
 /**
- * Opens a recorded conversation: the cassette in a folder, and those of further children in its folders `2`, `3` and
- * so on; or a tape.
+ * Opens a recorded conversation: the cassette in a folder, and those of later children in its folders `2`, `3` and so
+ * on; or a tape.
  *
  * @param options.byTape whether to prefer tapes to casts
  * @throws {CliError} if there is no part, or one is damaged or of a later format; for events while they are iterated
@@ -145,7 +145,7 @@ export function openConversation(
   return { ...(meta === undefined ? {} : { meta }), children };
 }
 
-/** Opens a folder inside the cassette. A link may lead anywhere, so it does not count. */
+/** Opens a folder inside the cassette. A link may lead to any folder, so it does not count. */
 function openFurther(folder: string, byTape: boolean): RecordedChild | undefined {
   try {
     return Deno.lstatSync(folder).isDirectory ? openChild(folder, byTape) : undefined;

@@ -7,17 +7,17 @@ import { linksOutside } from "../../../../ffi/files/at_path.ts";
 const CHUNK = 1024 * 1024;
 
 interface LineOptions {
-  /** The largest file in bytes; unlimited by default. */
+  /** The maximum size of a file in bytes; unlimited by default. */
   readonly limit?: number;
   readonly onBytes?: (count: number) => void;
-  /** Takes the error of a damaged line, after which reading continues. Without it, the error is thrown. */
+  /** Receives the error of a damaged line, after which reading continues. Without it, the error is thrown. */
   readonly onDamage?: (error: CliError, line: number) => void;
 }
 
 /**
- * Reads a part with one JSON value a line while it is iterated. Memory is needed for the longest line only.
+ * Reads a part with one JSON value in each line, while it is iterated. It keeps only one line in memory.
  *
- * @param options.onBytes takes the number of bytes after each read
+ * @param options.onBytes receives the number of bytes after each read
  * @returns undefined if the file does not exist
  * @throws {CliError} if the file cannot be read; for a damaged line while iterating
  */
@@ -69,15 +69,15 @@ function* linesFrom(
 
 /** A line of a cassette's file with its JSON value. */
 export interface ParsedLine {
-  /** Counted from 1. */
+  /** The number of the line, counted from 1. */
   readonly number: number;
-  /** Without the line end. */
+  /** The line without its line end. */
   readonly text: string;
   readonly value: unknown;
 }
 
 /**
- * Parses a text with one JSON value a line. Skips empty lines.
+ * Parses a text with one JSON value in each line. Skips empty lines.
  *
  * @param options.path the file, for errors
  * @throws {CliError} if a line is no JSON or nested too deeply, or the last one was cut short
@@ -120,7 +120,7 @@ function parseLine(
   }
 }
 
-/** The error for an invalid line; `what` says what is wrong. */
+/** The error for an invalid line; `what` describes the fault. */
 export function damagedLine(
   line: number,
   options: { readonly path: string; readonly what: string; readonly cause?: unknown },
@@ -137,9 +137,9 @@ const PART = /(?:^|\/)(?:child\.cast|tape\.jsonl|meta\.json)$/u;
 /**
  * Reads a part of a cassette, or a section of it.
  *
- * @param options.limit the largest file in bytes
+ * @param options.limit the maximum size of the file in bytes
  * @param options.from the first byte
- * @param options.most the most bytes to read; all by default
+ * @param options.most the maximum number of bytes to read; all by default
  * @returns undefined if the file does not exist
  * @throws {CliError} if the file cannot be read
  */

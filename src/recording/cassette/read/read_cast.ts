@@ -23,13 +23,13 @@ export function openCast(path: string): CastReader | undefined {
 }
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
-/** Codes of the first recordings. `x` has another meaning today. */
+/** Codes of the first recordings. `x` has another meaning in later ones. */
 const FIRST_CODES: ReadonlyMap<string, CastCode> = new Map([["x", "h"], ["y", "d"]]);
 const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/u;
 /** 30 years in milliseconds: longer than any run. */
 const LATEST_MS = 1e12;
 
-/** Without a schema, because a long cast has a million events. */
+/** A check without a schema, because a long cast has a million events. */
 function isEvent(value: unknown): value is readonly [number, string, string] {
   return Array.isArray(value) && value.length === 3 && typeof value[0] === "number" &&
     typeof value[1] === "string" && typeof value[2] === "string";
@@ -95,9 +95,9 @@ function headerProblem(value: unknown, error: z.core.$ZodError): string {
 }
 
 /**
- * Parses a line after the first one, without looking at its code and data.
+ * Parses a line after the first one, without checking its code and data.
  *
- * @param options.last the time of the event before
+ * @param options.last the time of the previous event
  * @throws {CliError} if the line is no event, or its time is impossible
  */
 export function parseEvent(

@@ -6,7 +6,7 @@ import { CliError } from "../../../cli_error.ts";
 import { isJsonObject } from "../../../json_object.ts";
 import { parseJson } from "../../../claude/wire/json_text.ts";
 
-/** The largest `meta.json` in bytes. */
+/** The maximum size of `meta.json` in bytes. */
 const LARGEST_META = 1_000_000;
 
 /**

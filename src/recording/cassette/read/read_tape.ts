@@ -3,7 +3,7 @@ import { damagedLine, type ParsedLine, parseLines, partLines } from "./part_line
 import { isJsonObject, type JsonObject } from "../../../json_object.ts";
 import type { AnyFrame } from "../../../claude/wire/any_frame.ts";
 
-/** The largest tape in bytes that is read into memory, where it takes up to three times as much. */
+/** The maximum size in bytes of a tape that is read into memory, where it takes up to three times its size. */
 const LARGEST_TAPE = 2_000_000_000;
 
 /**
@@ -50,8 +50,8 @@ function* entriesIn(
 }
 
 /**
- * Parses a complete tape in one of three formats: that of this program and of `claude-agent-cassette`, that of the
- * first recordings, or frames alone. An entry without a time has the time of the entry before.
+ * Parses a complete tape in one of three formats: the format of this program and of `claude-agent-cassette`, that of
+ * the first recordings, or frames without times. An entry without a time has the time of the previous entry.
  *
  * @param options.path the file, for errors
  * @throws {CliError} if a line is invalid, with its number
@@ -71,7 +71,7 @@ export function parseTape(
 /**
  * Parses one line of a tape.
  *
- * @param options.last the time of the entry before
+ * @param options.last the time of the previous entry
  * @throws {CliError} if the line is invalid
  */
 export function parseTapeEntry(
@@ -83,7 +83,7 @@ export function parseTapeEntry(
   throw damagedLine(number, { path, what: "it is neither a frame nor a line of the caller" });
 }
 
-/** The entry that an object is, in any of the formats. Keeps the identity of the frame. */
+/** Converts an object in any of the formats to an entry. Keeps the identity of the frame. */
 function tapeEntry(value: JsonObject, last: number): TapeEntry | undefined {
   const { dir, frame, data } = value;
   // An impossible time counts as missing.
@@ -107,7 +107,7 @@ function isTime(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= 1e13;
 }
 
-/** A caller line. The last line may say how the program ended. */
+/** A caller line. The last line may describe how the program ended. */
 function tapedLine(
   { exit }: JsonObject,
   { at, data }: { readonly at: number; readonly data: string },

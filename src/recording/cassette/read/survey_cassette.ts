@@ -17,12 +17,12 @@ import { asText, isJsonObject } from "../../../json_object.ts";
 import { parseJsonObject } from "../../../claude/wire/json_text.ts";
 import { definedFields } from "../../../defined_fields.ts";
 
-/** Most kinds of frames that are counted separately. Real runs have fewer. */
+/** The maximum number of frame kinds that are counted separately. Real runs have fewer. */
 const MOST_KINDS = 200;
 
 /** A summary of a cassette. */
 export interface CassetteSurvey {
-  /** The meta; for recordings older than `meta.json` the fields that the cast has. */
+  /** The meta. For recordings older than `meta.json`, the same fields from the cast. */
   readonly meta: Partial<CassetteMeta>;
   /** The parts that exist, by name. */
   readonly parts: {
@@ -49,12 +49,12 @@ export interface CassetteSurvey {
   readonly turns: number;
   /** The number of frames of each kind on the tape, such as `system/init`. */
   readonly frames: Readonly<Record<string, number>>;
-  /** How the run ended; absent if the cast is missing or stops before that. */
+  /** How the run ended; absent if the cast is missing or stops before the end. */
   readonly ended?: { readonly how: string; readonly exitCode: number };
 }
 
 /**
- * Summarises a cassette or a tape without replaying it, however large it is.
+ * Summarises a cassette or a tape of any size without replaying it.
  *
  * @throws {CliError} if the path has none, or a part is damaged or of a later format
  */
@@ -152,7 +152,7 @@ function furtherIn(folder: string): readonly string[] {
   ).toSorted((one, other) => Number(one) - Number(other));
 }
 
-/** The fields of a meta that the header of a cast has. */
+/** The fields of a meta that a cast's header also has. */
 function metaOf(header: CastHeader | undefined): Partial<CassetteMeta> {
   if (header === undefined) return {};
   const { width, height, timestamp, claude_print: { version, claude_version } } = header;

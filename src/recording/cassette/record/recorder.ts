@@ -38,33 +38,33 @@ import { isTooDeep } from "../../../claude/wire/json_text.ts";
 import type { OutputKind } from "../../../claude/wire/output_writer.ts";
 import { EXIT } from "../../../cli_error.ts";
 
-/** The most characters of terminal output that are kept. A real session of an hour writes a few MB. */
+/** The maximum number of characters of terminal output that are kept. A real session of an hour writes a few MB. */
 const MOST_OUTPUT = 32 * 1024 * 1024;
 
-/** Takes the parts of a cassette as they are recorded, without secrets. */
+/** Receives the parts of a cassette while they are recorded, without secrets. */
 export interface CassetteSink {
-  /** Takes the cast's header with the first input, before anything else. */
+  /** Receives the cast's header with the first input, before all other parts. */
   readonly begin: (header: CastHeader) => void;
-  /** Takes the version of Claude Code, each time that a frame has it. */
+  /** Receives the version of Claude Code, each time that a frame has it. */
   readonly version: (claudeVersion: string) => void;
   readonly event: (event: CastEvent) => void;
   readonly entry: (entry: TapeEntry) => void;
 }
 
-/** Removes secrets from what is recorded. */
+/** Removes secrets from recorded texts. */
 export interface RecordingRedactor {
   readonly text: Redact;
-  /** Where a text begins to look like a secret that the following text may complete; `Infinity` if nowhere. */
+  /** Returns where a text begins to look like a secret that the following text may complete; `Infinity` if nowhere. */
   readonly openFrom: (text: string) => number;
 }
 
 /**
  * Records a run: turns its inputs, effects and caller lines into the cast and the tape of a cassette.
  *
- * Everything goes to the sink at once, with one exception. A text that comes in pieces (the terminal's, a shell's, an
- * answer's) waits, and all that follows it, while it ends with what may be the beginning of a secret.
+ * Everything goes to the sink immediately, with one exception. A text that arrives in pieces (of the terminal, a shell
+ * or an answer) waits while it ends with the possible beginning of a secret. All later parts wait with it.
  *
- * The terminal's output is kept as text, in which bytes that are no UTF-8 become U+FFFD. Of a flood only the first 32 MB are
+ * The terminal's output is kept as text, in which invalid UTF-8 becomes U+FFFD. Only the first 32 MB of a flood are
  * kept.
  */
 export class Recorder {
@@ -109,7 +109,7 @@ export class Recorder {
     this.#frameTexts = createTextStreams(beginText);
   }
 
-  /** Adds a line that the caller wrote, before the input that it becomes. */
+  /** Adds a line that the caller wrote, before the input that is made from it. */
   addCallerLine(line: string): void {
     this.#lines.push(line);
   }
@@ -139,7 +139,7 @@ export class Recorder {
     for (const part of partsOf(effect)) this.#addPart(part);
   }
 
-  /** Ends the recording: everything that waits goes to the sink. */
+  /** Ends the recording: all waiting parts go to the sink. */
   end(): void {
     if (this.#isBegun) this.#addLines();
     this.#events.end();
@@ -166,7 +166,7 @@ export class Recorder {
     }
   }
 
-  /** A line of the caller without secrets; byte for byte the same if it has none. */
+  /** A line of the caller without secrets. A line that has none stays byte for byte. */
   #redactLine(line: string): string {
     if (isTooDeep(line)) return this.#redact(line);
     let value: unknown;
@@ -274,7 +274,7 @@ export class Recorder {
     this.#addEvent(code, JSON.stringify(redacted));
   }
 
-  /** Adds a marker, unless there is one of this name. */
+  /** Adds a marker, unless there is already one with this name. */
   #mark(name: string): void {
     if (this.#marked.has(name)) return;
     this.#marked.add(name);
@@ -329,7 +329,7 @@ interface WithScreen {
   readonly ending?: WithScreen;
 }
 
-/** Removes secrets from screens, also one that continues in the next row. Rows stay where they are. */
+/** Removes secrets from screens, also a secret that continues in the next row. Rows keep their positions. */
 function withRedactedScreens(holder: WithScreen, redact: Redact): WithScreen {
   const { screen, ending } = holder;
   return {

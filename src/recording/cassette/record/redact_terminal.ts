@@ -28,7 +28,7 @@ export function redactTerminal(
 /**
  * Finds where output begins to look like a secret that the following output may complete.
  *
- * @param openFrom finds this in a plain text
+ * @param openFrom finds this position in a plain text
  * @returns a position in the output, or `Infinity`
  */
 export function findOpenSecret(written: string, openFrom: (text: string) => number): number {
@@ -43,7 +43,7 @@ export function findOpenSecret(written: string, openFrom: (text: string) => numb
   );
 }
 
-/** The output without the sequences at its end: no secret begins with their letters. */
+/** The output without the sequences at its end, because no secret begins with their letters. */
 function withoutLastEscapes(written: string): string {
   let from = 0;
   let end = -1;
@@ -107,8 +107,8 @@ function withoutPlaces(
 }
 
 /**
- * Control sequences and other escapes of ECMA-48. Strings, such as titles, do not count: their text is redacted as it
- * is.
+ * Control sequences and other escapes of ECMA-48. Strings, such as titles, are excluded: their text is redacted
+ * unchanged.
  */
 // deno-lint-ignore no-control-regex
 const ESCAPE = /\x1b(?:\[[0-?]*[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
@@ -118,19 +118,19 @@ export const LAYOUT = /[\s│|]/u;
 
 /** A part of the visible text. */
 interface VisiblePart {
-  /** Its position in the visible text. */
+  /** The part's position in the visible text. */
   readonly at: number;
-  /** Its position in the output; -1 for a blank that stands for a cursor movement. */
+  /** The part's position in the output; -1 for a blank that replaces a cursor movement. */
   readonly place: number;
 }
 
-/** The visible text of some output, and where its parts come from. */
+/** The visible text of some output, and the origins of its parts. */
 interface VisibleText {
   readonly text: string;
   readonly parts: readonly VisiblePart[];
 }
 
-/** Returns the text that a person sees of some output to a terminal. */
+/** Returns the text of a terminal's output that a person sees. */
 export const visibleText: (written: string) => VisibleText = memoizeLast(findVisibleText);
 
 function findVisibleText(written: string): VisibleText {

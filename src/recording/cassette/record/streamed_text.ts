@@ -3,10 +3,10 @@ import type { StreamPiece } from "../../redaction/redact_stream.ts";
 
 /** A piece of a longer text, in a frame or an input. */
 export interface TextPiece {
-  /** The name of the text that the piece belongs to. */
+  /** The name of the text to which the piece belongs. */
   readonly stream: string;
   readonly text: string;
-  /** Whether the model says or thinks it. */
+  /** Whether the piece is text or a thought of the model. */
   readonly isAnswer: boolean;
   /** Returns the frame or input with another piece. */
   readonly withText: (text: string) => JsonObject;
@@ -88,19 +88,20 @@ function eventIn(value: JsonObject): {
   };
 }
 
-/** Most texts that are followed at the same time. The oldest one then counts as ended. */
+/** The maximum number of texts that are tracked together. Beyond it, the oldest text counts as ended. */
 const MOST_STREAMS = 2000;
 
-/** Streamed texts that are redacted in pieces, several at the same time. */
+/** Streamed texts that are redacted in pieces, several together. */
 export interface TextStreams {
   /** Takes the next piece of a text. */
   readonly take: (piece: Pick<TextPiece, "stream" | "text">) => StreamPiece;
-  /** Ends the texts that end with this frame or input, so that nothing waits for their next piece. */
+  /** Ends the texts that are complete after this frame or input, so that nothing waits for their next piece. */
   readonly observe: (value: JsonObject) => void;
 }
 
 /**
- * @param begin begins a text and returns what takes its pieces; `tool` is set if the text is the JSON input of a tool
+ * @param begin begins a text and returns a function that receives its pieces; `tool` is set if the text is the JSON
+ * input of a tool
  */
 export function createTextStreams(
   begin: (tool?: string) => (text: string) => StreamPiece,

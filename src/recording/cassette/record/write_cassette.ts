@@ -20,8 +20,8 @@ import { REDACTED } from "../../redaction/redact_pieces.ts";
 import { fileAt, tryRemove } from "../../../../ffi/files/at_path.ts";
 
 /**
- * Writes a cassette into a claimed folder while it is recorded. Only the user can read its files. Each part is in its file
- * before the call returns, so that a crash loses nothing.
+ * Writes a cassette into a claimed folder while it is recorded. Only the user can read its files. Each call writes its
+ * part to the file before it returns, so that a crash loses nothing.
  *
  * A write error does not disturb the run. `close()` reports it.
  */
@@ -83,7 +83,7 @@ export class CassetteWriter implements CassetteSink {
     this.#append(TAPE_FILE, encodeEntry(entry));
   }
 
-  /** Adds to the number of secrets removed from a part that another writer writes. Works after `close()` too. */
+  /** Adds to the number of secrets removed from a part that another writer writes. It also works after `close()`. */
   addSecrets(part: string, secrets: number): void {
     this.#attempt(() => this.#addSecrets(part, secrets));
   }
@@ -122,7 +122,7 @@ export class CassetteWriter implements CassetteSink {
 
   #saveMeta(meta: CassetteMeta): void {
     this.#meta = meta;
-    // A rename replaces the former file at once.
+    // A rename replaces the former file in one step.
     const unfinished = `${this.#folder}/${META_FILE}.unfinished`;
     // A link here could lead to a file of another user.
     tryRemove(unfinished);
@@ -141,7 +141,7 @@ export class CassetteWriter implements CassetteSink {
   }
 }
 
-/** What `meta.json` says of a run from the start. */
+/** The facts in `meta.json` that are known when a run starts. */
 interface WriterFacts extends Pick<CassetteMeta, "platform" | "flags"> {
   /** The version of claude-print. */
   readonly version: string;
@@ -161,12 +161,11 @@ const SUGGESTION = "Give --record a folder that does not exist yet, or an empty 
 
 /**
  * Claims a folder for a recording. Creates it with mode 0700 unless it exists and is empty. Only one of several
- * recorders gets it.
+ * recorders can claim it.
  *
- * A recorder that was killed before its run started leaves an empty cast without a lock. Such a folder counts as
- * empty.
+ * A recorder that was killed before its run started leaves an empty cast without a lock. Such a folder counts as empty.
  *
- * @throws {CliError} if the folder has files, another recorder has it, or it cannot be created
+ * @throws {CliError} if the folder has files, another recorder has claimed it, or it cannot be created
  */
 export function claimFolder(path: string): ClaimedFolder {
   const failed = `Cannot record in ${path}`;
@@ -204,7 +203,7 @@ function takenByOther(failed: string, cause?: unknown): CliError {
   });
 }
 
-/** @param isNew whether this process created the file; decides on file systems without locks */
+/** @param isNew whether this process created the file; this decides on file systems without locks */
 function isLocked(file: Deno.FsFile, isNew: boolean): boolean {
   try {
     return file.tryLockSync(true);
@@ -213,7 +212,7 @@ function isLocked(file: Deno.FsFile, isNew: boolean): boolean {
   }
 }
 
-/** Whether the open file is still the one at the path, and still empty. */
+/** Whether the path still names the open file, and the file is still empty. */
 function isStillThere(file: Deno.FsFile, path: string): boolean {
   const { dev, ino, size } = file.statSync();
   try {
@@ -250,7 +249,7 @@ function unwritable(failed: string, cause: unknown): CliError {
   });
 }
 
-/** Removes an empty file or folder. Ignores missing paths and folders with files of others. */
+/** Removes an empty file or folder. Ignores missing paths and folders that hold other files. */
 function removeIfEmpty(path: string): void {
   try {
     const { isFile, size } = Deno.lstatSync(path);
@@ -270,7 +269,7 @@ function isEmptyFile(path: string): boolean {
   }
 }
 
-/** Whether a folder has only what a recorder leaves that was killed before its run. */
+/** Whether a folder has only the files of a recorder that was killed before its run. */
 function isLeftBehind(folder: string, names: readonly Deno.DirEntry[]): boolean {
   return isEmptyFile(`${folder}/${CAST_FILE}`) &&
     names.every(({ name, isDirectory }) =>
@@ -280,7 +279,7 @@ function isLeftBehind(folder: string, names: readonly Deno.DirEntry[]): boolean 
     );
 }
 
-/** False if the folder does not exist. */
+/** Whether a folder is empty; false if it does not exist. */
 function isEmptyFolder(folder: string, failed: string): boolean {
   let names: readonly Deno.DirEntry[];
   try {
