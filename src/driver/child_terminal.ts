@@ -4,12 +4,12 @@ import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
 import type { Pty, WindowSize } from "../../ffi/terminal/pty.ts";
 import type { Screen } from "../conversation/terminal/screen.ts";
 
-/** How many bytes are kept: several full redraws of a large screen. */
+/** The number of bytes that are kept: several full redraws of a large screen. */
 const CAPACITY = 512 * 1024;
 
 /** The last bytes that a child wrote to its terminal. Its screen is rendered from them only when it is needed. */
 export class TerminalRing {
-  // One buffer for all time: with a copy of each read, garbage collections would stop a flood of output.
+  // A single buffer is reused. With a copy of each read, garbage collections would stop a flood of output.
   readonly #bytes = new Uint8Array(CAPACITY);
   #written = 0;
 
@@ -32,19 +32,19 @@ export class TerminalRing {
   }
 }
 
-/** If so many typed bytes are unread, further ones are dropped. A single paste may be longer. */
+/** The maximum number of unread typed bytes. Further ones are dropped, but a single paste may be longer. */
 const MOST_UNREAD = 1024 * 1024;
-/** Most portions of output that are read after the child's end: 16 MB and more. */
+/** The maximum number of portions of output that are read after the child's end: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
-/** Takes output of the child. The bytes are valid only until it returns. */
+/** Receives output of the child. The bytes are valid only until the call returns. */
 type OnBytes = (bytes: Uint8Array<ArrayBuffer>) => void;
 
 /** The visible side of a terminal, also after the child's end. */
 export interface ShownTerminal {
-  /** Its size in character cells. */
+  /** The terminal's size in character cells. */
   readonly size: WindowSize;
-  /** The last output, oldest first: enough to draw the screen. */
+  /** The last output, oldest first. It is enough to draw the screen. */
   readonly chunks: () => readonly Uint8Array[];
   /** Types bytes as soon as the child reads. */
   readonly type: (bytes: Uint8Array) => void;
@@ -70,7 +70,7 @@ export class ChildTerminal implements ShownTerminal {
     return this.#isOpen ? [{ fd, read: true, write: this.#typed.pending > 0 }] : [];
   }
 
-  /** Its size in character cells. */
+  /** The terminal's size in character cells. */
   get size(): WindowSize {
     return this.#size;
   }
@@ -82,12 +82,12 @@ export class ChildTerminal implements ShownTerminal {
 
   /** Types bytes as soon as the child reads. */
   type(bytes: Uint8Array): void {
-    // A child may send terminal queries without end and read no answer.
+    // A child may send terminal queries without end and read none of the answers.
     if (this.#typed.pending < MOST_UNREAD) this.#typed.push(bytes);
     if (this.#isOpen) this.#typed.flush(this.#pty.fd);
   }
 
-  /** Writes pending bytes and reads one portion. Between the portions of a flood other inputs are read. */
+  /** Writes pending bytes and reads one portion. During a flood, other inputs are read between the portions. */
   proceed(ready: readonly Ready[], onBytes: OnBytes): void {
     const { fd } = this.#pty;
     const { writable, readable, hangup } = ready.find((each) => each.fd === fd) ?? {};
@@ -95,7 +95,7 @@ export class ChildTerminal implements ShownTerminal {
     if (readable === true || hangup === true) this.#read(1, onBytes);
   }
 
-  /** Reads what an ended child has left. */
+  /** Reads the rest of an ended child's output. */
   readRest(onBytes: OnBytes): void {
     if (this.#isOpen) this.#read(MAX_LAST_PORTIONS, onBytes);
   }

@@ -11,7 +11,7 @@ import { parentOf } from "../paths.ts";
 export class Deadlines {
   readonly #due = new Map<DeadlineName, number>();
 
-  /** Sets a deadline, which replaces the one of that name; undefined removes it. */
+  /** Sets a deadline, which replaces the earlier one of that name; undefined removes it. */
   set(name: DeadlineName, due: number | undefined): void {
     if (due === undefined) this.#due.delete(name);
     else this.#due.set(name, due);
@@ -29,7 +29,7 @@ export class Deadlines {
     return Math.min(...this.#due.values());
   }
 
-  /** Takes the deadlines that are due. One that is set again or removed during the iteration is left out. */
+  /** Takes the deadlines that are due. A deadline that is set again or removed during the iteration is left out. */
   *take(now: () => number): Generator<DeadlineName> {
     for (const [name, due] of [...this.#due]) {
       if (due > now() || this.#due.get(name) !== due) continue;
@@ -48,7 +48,9 @@ export interface PerformerOptions
   readonly now: () => number;
 }
 
-/** Performs effects. Requests that an input answers, such as for a screen, are kept until the loop takes them. */
+/**
+ * Performs effects. Requests that an input answers, such as a request for a screen, are kept until the loop takes them.
+ */
 export class Performer {
   readonly deadlines = new Deadlines();
   readonly #options: PerformerOptions;
@@ -63,7 +65,7 @@ export class Performer {
     this.#options = options;
   }
 
-  /** The `end` effect, once there was one. */
+  /** The `end` effect, once it was performed. */
   get end(): EndEffect | undefined {
     return this.#end;
   }
@@ -180,8 +182,8 @@ export class Performer {
 }
 
 /**
- * Writes an image, given as base64, to a new file. If that fails, for example on a full disk, its path is pasted all the
- * same, and the conversation notices that no image is attached.
+ * Writes an image, given as base64, to a new file. If that fails, for example on a full disk, its path is pasted
+ * anyway, and the conversation notices that no image is attached.
  */
 function placeImage(
   { path, data }: { readonly path: string; readonly data: string },
@@ -190,6 +192,6 @@ function placeImage(
     Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
     Deno.writeFileSync(path, Uint8Array.fromBase64(data), { createNew: true, mode: 0o600 });
   } catch {
-    // The conversation notices it.
+    // The conversation notices that the image is missing.
   }
 }

@@ -32,7 +32,7 @@ export interface SessionRun {
 /**
  * Follows a child until it has ended and has been reaped. This loop is the only place of the program that waits.
  *
- * It turns events into inputs in the order in which they arrive, gives each to the conversation, and performs the
+ * It turns events into inputs in the order in which they arrive, passes each to the conversation, and performs the
  * effects that the conversation returns.
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
@@ -48,7 +48,7 @@ class SessionLoop {
   readonly #resources: Resources;
   readonly #performer: Performer;
   readonly #conversation: { state: ConversationState };
-  /** When the loop last looked at what announces no change, in milliseconds on the clock of inputs. */
+  /** When the loop last examined the sources that report no changes, in milliseconds on the clock of inputs. */
   #lastTick = 0;
 
   private constructor(
@@ -100,7 +100,7 @@ class SessionLoop {
     return { end, state: this.#conversation.state, lastScreen: () => terminal.render() };
   }
 
-  /** Gives the inputs that come before the first poll, and listens to the relay. */
+  /** Passes on the inputs that come before the first poll, and listens to the relay. */
   #begin(): void {
     const { earlier, begin } = this.#options;
     const { stream, poller } = this.#resources;
@@ -108,7 +108,7 @@ class SessionLoop {
     for (const input of begin) this.#advance({ at: 0, ...input });
     this.#give({ type: "spawned" });
     if (stream === undefined) return;
-    // The relay runs on this thread. Its parts become inputs at once, without waiting for the poll to return.
+    // The relay runs on this thread. Its parts become inputs immediately, without waiting for the poll to return.
     stream.onArrival = () => {
       this.#readStream();
       if (this.#outlets.some(({ pending }) => pending > 0)) poller.wake();
@@ -116,7 +116,7 @@ class SessionLoop {
   }
 
   /**
-   * True if somebody may wait for something that only a tick finds: frames, a prompt that waits until the child or its
+   * True if the run may wait for an event that only a tick finds: frames, a prompt that waits until the child or its
    * MCP servers are ready, or retries that a terminal shows.
    */
   #needsShortTicks(): boolean {
@@ -126,11 +126,11 @@ class SessionLoop {
       [servers, retries, logLines].some((source) => source !== undefined);
   }
 
-  /** Waits once, and turns everything that has arrived into inputs. */
+  /** Waits once, and turns all arrived events into inputs. */
   async #step(nextTick: number): Promise<void> {
     const { child, signals } = this.#options;
     const { files } = this.#resources;
-    // After this child was told to end, the caller's lines are for the next child.
+    // After this child was asked to exit, the caller's lines are for the next child.
     const caller = this.#conversation.state.session.ending === undefined
       ? this.#options.caller
       : undefined;
@@ -147,7 +147,7 @@ class SessionLoop {
     this.#readDescriptors(poll, caller);
     const isTick = this.#clock() >= nextTick;
     const isDue = files.isDue(poll.ready, { isTick, isPaused: poll.isPaused });
-    // The effect of a signal depends on whether a turn runs, which the files tell.
+    // The effect of a signal depends on whether a turn runs, which only the files show.
     this.#readFiles(poll, { isTick, readsAll: isDue || signalled.length > 0 });
     this.#giveSignals(signalled);
     if (isTick) this.#tick();
@@ -177,7 +177,10 @@ class SessionLoop {
     if (ready.some(({ fd }) => fd === child.hooks.fd)) this.#giveAll(files.readHooks());
   }
 
-  /** Reads the files of shells, and then the transcripts: the line with a call's result comes after its output. */
+  /**
+   * Reads the files of shells, and then the transcripts, because the line with a call's result comes after the shell's
+   * output.
+   */
   #readFiles(
     { ready, isPaused, hasUnread, isShellWaiting }: Poll,
     { isTick, readsAll }: { readonly isTick: boolean; readonly readsAll: boolean },
@@ -195,11 +198,11 @@ class SessionLoop {
     else if (files.hasMore && !isPaused) this.#giveAll(files.readTranscript());
   }
 
-  /** Looks at what announces no change: the debug log, the rendezvous socket, the FIFO of the hooks. */
+  /** Examines the sources that report no changes: the debug log, the rendezvous socket, the FIFO of the hooks. */
   #tick(): void {
     const { hooks } = this.#options.child;
     const { servers, rendezvous, files } = this.#resources;
-    // Connections count only while the first request is held back for them.
+    // Connections count only while the first request waits for them.
     const connections = this.#conversation.state.session.waitingStartHook === undefined
       ? undefined
       : servers?.read();
@@ -211,7 +214,7 @@ class SessionLoop {
     this.#lastTick = this.#clock();
   }
 
-  /** Gives what the conversation has asked for by effects: screens, shells, outputs of tasks, deadlines. */
+  /** Answers the conversation's requests: screens, shells, outputs of tasks, deadlines. */
   async #answerRequests({ polledAt }: Poll): Promise<void> {
     const { sandbox: { tempDir }, sessionId } = this.#options;
     const { terminal, retries } = this.#resources;
@@ -238,7 +241,7 @@ class SessionLoop {
     }
   }
 
-  /** Reaps the child, reads what it left, and ends its tools. */
+  /** Reaps the child, reads its remaining output, and ends its tools. */
   async #reapChild(): Promise<void> {
     const { child, signals } = this.#options;
     const status = child.reap();
@@ -250,7 +253,7 @@ class SessionLoop {
     const endedByItself = this.#conversation.state.session.kills === 0;
     const remains = await readRemains(this.#options, this.#conversation.state.frames.version);
     this.#advance({ at: exitedAt, type: "exit", exit, remains });
-    // A child that ended by itself had no time to end its tools.
+    // A child that ended without a request had no time to end its tools.
     this.#performer.killTools({ inAnyCase: endedByItself });
   }
 
@@ -263,7 +266,7 @@ class SessionLoop {
     const look = { at: this.#clock(), child: child.pid };
     this.#giveAll(shells?.readAll(look));
     this.#readStream();
-    // Waits for a slow reader of the frames, but not for one that reads nothing.
+    // Waits for a slow reader of the frames, but not for a reader that reads nothing.
     let isTaken = true;
     for (this.#giveAll(files.read()); files.hasMore; this.#giveAll(files.readTranscript())) {
       if (isTaken) isTaken = await waitForReaders(this.#outlets, this.#resources);
@@ -272,7 +275,7 @@ class SessionLoop {
     this.#giveAll(logInputs(this.#options));
   }
 
-  /** Writes texts into the transcript that the next child reads with the next message. */
+  /** Writes texts into the transcript that the next child reads together with the next message. */
   async #appendContext({ ending }: EndEffect): Promise<void> {
     if (ending.kind !== "renewed" || ending.changes.context === undefined) return;
     const { appendContext } = await import("./effects/helper_transcript.ts");
@@ -301,13 +304,13 @@ class SessionLoop {
     this.#advance({ at: this.#clock(), ...input });
   }
 
-  /** Gives an input to the conversation, and performs the effects that it returns. */
+  /** Passes an input to the conversation, and performs the effects that it returns. */
   #advance(input: Input): void {
     this.#options.onInput?.(input);
     const { state, effects } = advance(this.#conversation.state, input);
     this.#conversation.state = state;
     for (const effect of effects) {
-      // Frames in a row are written together, and before any other effect.
+      // Successive frames are written together, and before any other effect.
       if (effect.type !== "frame") this.#flush();
       else for (const outlet of this.#outlets) outlet.gather();
       this.#options.onEffect?.(effect);
@@ -324,7 +327,7 @@ class SessionLoop {
 /** The time since the child's start, in milliseconds: the clock of inputs. */
 type Clock = () => number;
 
-/** True for an input that the child has when it starts: a prompt on its fd 0, or the end of input. */
+/** True for an input that the child already has when it starts: a prompt on its fd 0, or the end of input. */
 function reachesChildAtStart(input: RunSessionOptions["begin"][number]): boolean {
   return input.type === "closed" || (input.type === "message" && input.message.way === "stdin");
 }
@@ -341,7 +344,7 @@ function findOutputProblems(
     : {};
 }
 
-/** The new lines of the child's debug log, if somebody wants them. */
+/** The new lines of the child's debug log, if the caller wants them. */
 function logInputs({ logLines }: RunSessionOptions): readonly Untimed<Input>[] {
   return logLines?.().map((line) => ({ type: "log", line })) ?? [];
 }
@@ -350,9 +353,9 @@ function describeExit(status: NonNullable<ReturnType<typeof waitFor>>): Exit {
   return status.kind === "exited" ? status : { ...status, name: signalName(status.signal) };
 }
 
-/** Signals that a job control or a supervisor may send to all processes of a job at once. */
+/** Signals that a job control or a supervisor may send to all processes of a job together. */
 const STOPPING: readonly number[] = Object.values(STOP_SIGNALS);
-/** How much later than the child this program may receive such a signal, in milliseconds. */
+/** The maximum delay between such a signal at the child and at this program, in milliseconds. */
 const SIGNALLED_MS = 200;
 
 /** Waits until this program has received the signal that ended the child, if it may have been sent to both. */
@@ -365,7 +368,7 @@ async function waitForSharedSignal(exit: Exit): Promise<boolean> {
 /**
  * Reads the cost and version that an ended child has left.
  *
- * @param knownVersion the version that the transcript names; without one the executable is asked
+ * @param knownVersion the version that the transcript names; without it, the executable is asked
  */
 async function readRemains(
   { sandbox, sessionId, binary, env, cwd }: RunSessionOptions,
@@ -384,28 +387,28 @@ async function readRemains(
   };
 }
 
-/** Most milliseconds between two looks at a shell that waits for this program before it starts. */
+/** The maximum time between two looks at a shell that waits for this program before it starts, in milliseconds. */
 const WAITING_SHELL_MS = 2;
-/** If a poll returns so many milliseconds late, this program was stopped meanwhile. */
+/** A poll that returns this many milliseconds late shows that this program was suspended in the meantime. */
 const STOPPED_MS = 2000;
-/** Pending bytes of output above which no more output of shells is read. */
+/** The number of pending bytes of output above which no more output of shells is read. */
 const MOST_PENDING = 1024 * 1024;
 /** How long a run that has ended waits for a reader that takes no frames, in milliseconds. */
 const READER_LIMIT_MS = 1000;
 
 /** The result of one wait. */
 interface Poll {
-  /** When it began, in milliseconds on the clock of inputs. */
+  /** When the wait began, in milliseconds on the clock of inputs. */
   readonly polledAt: number;
   readonly ready: readonly Ready[];
   /** The outlets with pending output before the wait. */
   readonly owing: readonly Outlet[];
   /** Whether so much output is pending that the files of shells are not read. */
   readonly isPaused: boolean;
-  /** Whether an earlier look left something unread. */
+  /** Whether an earlier read has left input unread. */
   readonly hasUnread: boolean;
   readonly isShellWaiting: boolean;
-  /** How long this program was stopped, in milliseconds. */
+  /** How long this program was suspended, in milliseconds. */
   readonly stoppedMs?: number;
 }
 
@@ -455,7 +458,7 @@ async function waitOnce(
   };
 }
 
-/** Waits until an outlet with much pending output can be written; false if none can within `READER_LIMIT_MS`. */
+/** Waits until an outlet with much pending output can be written; false if `READER_LIMIT_MS` expires first. */
 async function waitForReaders(
   outlets: readonly Outlet[],
   { poller }: Pick<Resources, "poller">,

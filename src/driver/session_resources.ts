@@ -63,9 +63,9 @@ export interface RunSessionOptions {
   };
   /** The child's rendezvous socket, if prompts are delivered there. */
   readonly rendezvous?: RendezvousOptions | undefined;
-  /** How a headless helper is started, if the caller may ask what the child cannot answer. */
+  /** How a headless helper is started, if the caller may ask questions that the child cannot answer. */
   readonly helper?: HelperPlan | undefined;
-  /** The relay between the child and the API, and the source of what the API streams. */
+  /** The relay between the child and the API, and the source of the API's streams. */
   readonly relay?: { readonly source?: StreamSource } | undefined;
   /** Checks structured answers against the caller's schema. */
   readonly output?: { readonly problemsOf: (value: unknown) => readonly OutputProblem[] };
@@ -79,18 +79,18 @@ export interface RunSessionOptions {
   readonly mcpLog?: string | undefined;
   /** Returns the new lines of the debug log, if retries of the API are reported. */
   readonly retryLines?: (() => readonly string[]) | undefined;
-  /** Returns the same lines, if the caller wants the log itself. */
+  /** Returns the new lines of the debug log, if the caller wants the log itself. */
   readonly logLines?: (() => readonly string[]) | undefined;
   /**
-   * Called with every input before the conversation receives it: all inputs are a recording of the session. The bytes of
-   * a `terminal` input are valid only until it returns.
+   * Called with every input before the conversation receives it. All inputs together are a recording of the session.
+   * The bytes of a `terminal` input are valid only until the call returns.
    */
   readonly onInput?: (input: Input) => void;
   /** Called with every effect before it is performed. It is the only place that prints frames. */
   readonly onEffect?: (effect: ConversationEffect) => void;
 }
 
-/** What the loop reads from, writes to and waits for, besides the child. */
+/** The objects that the loop reads from, writes to and waits for, in addition to the child. */
 export interface Resources {
   readonly poller: Poller;
   readonly terminal: ChildTerminal;
@@ -106,7 +106,7 @@ export interface Resources {
   readonly takeResized: () => UserTerminal | undefined;
 }
 
-/** What resources need from the loop. */
+/** The facts of the loop that resources need. */
 interface ResourceFacts {
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
@@ -117,8 +117,8 @@ interface ResourceFacts {
 }
 
 /**
- * Opens everything that a session needs, until the stack is disposed. Callbacks of signals and callers only wake the
- * poller; the loop then takes their inputs.
+ * Opens all resources of a session, until the stack is disposed. Callbacks of signals and callers only wake the poller;
+ * the loop then takes their inputs.
  */
 export async function openResources(
   stack: AsyncDisposableStack,

@@ -20,7 +20,7 @@ export interface StartOptions {
   readonly cwd: string;
   /** Credentials that the child reads from descriptors; none by default. */
   readonly credentials?: readonly PassedCredential[];
-  /** The size of its terminal. */
+  /** The size of the child's terminal. */
   readonly size: WindowSize;
   /** The run's private folder. */
   readonly sandbox: {
@@ -35,8 +35,8 @@ export interface StartOptions {
 }
 
 /**
- * Starts a child in a pseudo-terminal, and a guard for it, and listens to its hooks. This module is kept small: the
- * modules of the loop are loaded while the child starts.
+ * Starts a child in a pseudo-terminal, and a guard for it, and listens to its hooks. This module is kept small, because
+ * the modules of the loop are loaded while the child starts.
  *
  * @throws {LibcError} if the pseudo-terminal cannot be opened or the child cannot be started
  */
@@ -44,14 +44,14 @@ export function startChild(options: StartOptions): Child {
   return new Child(options);
 }
 
-/** A child process. Disposing it kills what is left of the run, unless its end has been decided by `release`. */
+/** A child process. Disposing it kills the rest of the run, unless `release` was called. */
 export class Child implements Disposable {
   readonly pid: number;
-  /** Polls as readable once it has ended. */
+  /** Becomes readable for a poll once the child has ended. */
   readonly pidfd: number;
   readonly pty: Pty;
   readonly hooks: HookSource;
-  /** The time of its start, by `performance.now()`. */
+  /** The time of the child's start, by `performance.now()`. */
   readonly startedAt: number;
   readonly #configDir: string;
   readonly #held: DisposableStack;
@@ -63,7 +63,7 @@ export class Child implements Disposable {
     this.#configDir = sandbox.configDir;
     this.hooks = stack.use(new HookSource(sandbox));
     this.pty = stack.use(openPty(size));
-    // The guard starts first: the child may ignore the hang-up of its terminal, and its tools do not receive it.
+    // The guard starts first. The child may ignore the hang-up of its terminal, and its tools do not receive it.
     const guard = stack.use(new Guard(sandbox, { terminal: this.pty }));
     using pipes = new DisposableStack();
     const held = createCredentialPipes(credentials).map((pipe) => pipes.use(pipe).readFd);
@@ -83,29 +83,29 @@ export class Child implements Disposable {
     this.#held = stack.move();
   }
 
-  /** Whether it has been reaped. */
+  /** Whether the child has been reaped. */
   get exited(): boolean {
     return this.#exited;
   }
 
-  /** The marks of its processes. */
+  /** The marks of the child's processes. */
   get marks(): RunMarks {
     return { configDir: this.#configDir, ...(this.#exited ? {} : { child: this.pid }) };
   }
 
-  /** Reaps it if it has ended; undefined while it runs. */
+  /** Reaps the child if it has ended; undefined while it runs. */
   reap(): ReturnType<typeof waitFor> {
     const status = waitFor(this.pid);
     if (status !== undefined) this.#exited = true;
     return status;
   }
 
-  /** Signals it and its group; without effect once it has been reaped. */
+  /** Signals the child and its group. Does nothing once the child has been reaped. */
   signal(name: SignalName): void {
     if (!this.#exited) killGroup(this.pid, name);
   }
 
-  /** Its end has been decided: disposing it kills nothing any more. */
+  /** Call this when the child's end is decided. Disposing the child then kills nothing. */
   release(): void {
     this.#over = true;
   }

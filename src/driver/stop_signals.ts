@@ -1,14 +1,14 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import { STOP_SIGNALS, type StopSignal } from "../claude/wire/stop_signal.ts";
 
-/** SIGPIPE never arrives by itself, because Deno ignores it. */
+/** SIGPIPE never arrives from the kernel, because Deno ignores it. */
 const LISTENED = (Object.keys(STOP_SIGNALS) as StopSignal[]).filter((name) => name !== "SIGPIPE");
-/** The kernel sends these at every second of CPU time, or every write, beyond a limit. They count once. */
+/** The kernel sends these signals at every second of CPU time, or every write, beyond a limit. They count once. */
 const REPEATED: readonly StopSignal[] = ["SIGXCPU", "SIGXFSZ"];
 
 /**
- * Collects the signals that ask a run to stop. It listens from before the sandbox is made until it is removed: meanwhile
- * none of them ends the program by itself, so nothing is left behind.
+ * Collects the signals that ask a run to stop. It listens from before the sandbox is created until it is removed. In
+ * this time no such signal ends the program directly, so nothing is left behind.
  */
 export class StopSignals implements Disposable {
   /** Called at each arrival, while a session listens. */
@@ -36,7 +36,7 @@ export class StopSignals implements Disposable {
     this.onArrival?.();
   }
 
-  /** Gives back a signal that was taken and had no effect. It is the first of the next call of `take`. */
+  /** Returns a taken signal that had no effect. It is the first signal of the next call of `take`. */
   giveBack(signal: StopSignal): void {
     this.#arrived.unshift(signal);
   }
@@ -46,7 +46,7 @@ export class StopSignals implements Disposable {
     return this.#arrived.splice(0);
   }
 
-  /** Pauses the run because the program for which it runs was stopped. */
+  /** Pauses the run, because the program for which it runs was suspended. */
   pause(): void {
     this.#pause ??= Promise.withResolvers();
   }

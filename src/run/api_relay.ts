@@ -30,27 +30,27 @@ export interface ApiRelay extends Disposable {
   readonly source?: StreamSource;
   /** Environment variables that make the child use the relay. */
   readonly variables: Readonly<Record<string, string>>;
-  /** One sentence for each problem with a cassette or a recording. */
+  /** Returns one sentence for each problem with a cassette or a recording. */
   readonly problems: () => readonly string[];
-  /** Waits until everything received from the API is written. */
+  /** Waits until all data received from the API is written. */
   readonly settled: () => Promise<void>;
-  /** Writes everything that is left now. The run is over. */
+  /** Writes all remaining data now, because the run has ended. */
   readonly finish: () => void;
   /** Adds a redaction to the recording. */
   readonly redactWith: (redaction: CountedRedaction) => void;
 }
 
-/** Largest file of certificates, in bytes. */
+/** The maximum size of a file of certificates, in bytes. */
 const MAX_CERTIFICATES = 16 * 1024 * 1024;
-/** How many problems are reported. */
+/** The maximum number of reported problems. */
 const MOST_PROBLEMS = 5;
 
 /**
- * Starts a relay between a child and its API, for one or several purposes: to observe event streams, to answer from an API
- * cassette, to make requests the same in each run, or to record exchanges.
+ * Starts a relay between a child and its API, for one or several purposes: to observe event streams, to answer from an
+ * API cassette, to make requests equal in each run, or to record exchanges.
  *
- * @throws {CliError} when Claude Code would not use a relay, or the cassette cannot be read. If the run is only recorded,
- * the first is no error: the rest of the run is recorded
+ * @throws {CliError} when Claude Code would not use a relay, or the cassette cannot be read. If the run is only
+ * recorded, the first is no error: the rest of the run is recorded
  */
 export function startApiRelay(
   order: RunOrder,
@@ -109,7 +109,7 @@ export function startApiRelay(
   };
 }
 
-/** The flag for which a relay is needed. A recording can do without its API exchanges, so it comes last. */
+/** The flag for which a relay is needed. Recording comes last, because it also works without API exchanges. */
 function flagOf({ apiCassette, deterministic, exactStream }: RunOrder): RelayFlag {
   if (apiCassette !== undefined) return "--api-cassette";
   if (deterministic) return "--deterministic";
@@ -158,7 +158,7 @@ function createAnswer(
   }).answer;
 }
 
-/** The folder for the exchanges of a recorded run, unless the API cassette already is that folder. */
+/** The folder for the exchanges of a recorded run; undefined if the API cassette is already that folder. */
 function folderToRecord({ record, apiCassette, cwd }: RunOrder): string | undefined {
   if (record === undefined) return undefined;
   const [own, other] = [record, apiCassette?.folder].map((folder) =>
@@ -174,7 +174,8 @@ interface UpstreamAnswer extends Disposable {
 /**
  * Answers requests from an API whose responses are recorded.
  *
- * @throws {CliError} under `CI=true`, unless `allowUpstream` is set: a CI job asks the API only if that is intended
+ * @throws {CliError} under `CI=true`, unless `allowUpstream` is set, because a CI job should ask the API only on
+ * purpose
  */
 export function recordingAnswer(
   { allowUpstream, ...options }: {

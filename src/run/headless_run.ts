@@ -38,7 +38,7 @@ function headlessHelper(
  * Carries out a run whose prompt is a command that only a headless Claude Code can answer.
  *
  * @returns the message with its answer, and a description of the session
- * @throws {StoppedError} when the run's time is over, or a signal arrives
+ * @throws {StoppedError} when the run's time has expired, or a signal arrives
  */
 export async function runCommand(
   prepared: PreparedRun,
@@ -65,8 +65,8 @@ const CHECK_AND_RETRY = "Look with git what has become of them, then try again";
  *
  * @param options.message the message's uuid in the transcript
  * @returns the output of the headless Claude Code
- * @throws {CliError} when it refuses, in its words
- * @throws {StoppedError} when the run's time is over, or a signal arrives
+ * @throws {CliError} when the headless Claude Code refuses, in its words
+ * @throws {StoppedError} when the run's time has expired, or a signal arrives
  */
 export async function restoreFiles(
   prepared: PreparedRun,

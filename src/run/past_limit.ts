@@ -8,7 +8,7 @@ import { takeStop } from "./waits.ts";
 /** The prompt with which Claude Code itself continues a session after a limit. */
 const CONTINUE = "Continue from where you left off.";
 
-/** How long after the announced time a limit may be reset, in milliseconds. */
+/** The additional wait after the announced reset of a limit, in milliseconds. */
 const GRACE_MS = 5000;
 
 /** The last date of JavaScript, in milliseconds since the epoch. */
@@ -18,10 +18,10 @@ const LAST_DATE = 8.64e15;
 const STEP_MS = 500;
 
 /**
- * When a run that reached a limit can continue, in milliseconds since the epoch; undefined if the run ended otherwise, the
- * time is unknown, or the wait would be too long.
+ * When a run that reached a limit can continue, in milliseconds since the epoch; undefined if the run ended for another
+ * reason, the time is unknown, or the wait would be too long.
  *
- * @param options.longestMs the longest wait
+ * @param options.longestMs the maximum wait
  * @param options.now milliseconds since the epoch
  */
 export function resetOf(
@@ -30,12 +30,12 @@ export function resetOf(
 ): number | undefined {
   const seconds = result.claude_limits?.reached?.resets_at;
   if (seconds === undefined) return undefined;
-  // The announced time may have passed. Waiting from now on keeps the program from asking the API again and again.
+  // The announced time may be in the past. Counting from now keeps the program from asking the API again and again.
   const until = Math.max(seconds * 1000, now) + GRACE_MS;
   return until <= LAST_DATE && until - now <= longestMs ? until : undefined;
 }
 
-/** The order that continues a run after a limit. Costs and requests so far are added. */
+/** The order that continues a run after a limit. It includes the cost and requests so far. */
 export function orderPastLimit(
   order: RunOrder,
   { result, requests = 0 }: Pick<RunReport, "result" | "requests">,
@@ -55,7 +55,7 @@ export function orderPastLimit(
 }
 
 /**
- * Waits until a time of the wall clock, so that a machine that sleeps does not wait longer.
+ * Waits until a time of the wall clock, so that the wait is not longer on a machine that sleeps.
  *
  * @param until milliseconds since the epoch
  * @param options.each called at each check

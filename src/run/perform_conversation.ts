@@ -34,19 +34,19 @@ export interface TurnReport extends Report {
   readonly screen?: readonly string[];
 }
 
-/** What a conversation needs besides its order. */
+/** The options of a conversation in addition to its order. */
 export interface ConversationNeeds extends SessionWatcher {
   readonly caller: Caller;
   /**
-   * Whether the conversation continues after a turn that ran out of time, or a child that took no message. On stdin, both
-   * end the conversation. A function if that is known only later.
+   * Whether the conversation continues after a turn that timed out, or a child that took no message. On stdin, both end
+   * the conversation. A function if this is known only later.
    */
   readonly outlivesFailures?: boolean | (() => boolean);
   /** Whether the first child is started before the first message. */
   readonly warm?: boolean;
-  /** Watches what a warm child has read at its start; by default it is read again at the first message. */
+  /** Watches the content that a warm child has read at its start. By default, it is read again at the first message. */
   readonly watch?: (order: RunOrder) => Promise<Pick<Surroundings, "isUpToDate">>;
-  /** Returns the terms of a caller that arrives after the first child's start, once they are known. */
+  /** Returns the options of a caller that arrives after the first child's start, once known. */
   readonly terms?: () => LateTerms | undefined;
   /** Receives the report of each turn, after the turn's frames. */
   readonly onReport: (report: TurnReport) => void | Promise<void>;
@@ -54,7 +54,7 @@ export interface ConversationNeeds extends SessionWatcher {
   readonly onPrepared: (prepared: PreparedRun) => void;
   /**
    * Called when only the exit of the last child is outstanding, and the exit can neither change the output nor end a
-   * program of the user's. A caller that does not wait for it prints the rest at once.
+   * program of the user. A caller that does not wait for the exit prints the rest immediately.
    *
    * @param printRest emits the rest, and returns the exit code
    */
@@ -65,7 +65,7 @@ export interface ConversationNeeds extends SessionWatcher {
   readonly warn: (text: string) => void;
 }
 
-/** Endings after which no further child is started. */
+/** Endings after which no other child is started. */
 const FINAL_ENDINGS: readonly Ending["kind"][] = ["interrupted", "unreadable", "misnamed-answer"];
 
 /** A child that has ended, and where the user's transcripts are. */
@@ -83,7 +83,7 @@ export async function performConversation(
 ): Promise<number> {
   const { caller, signals } = options;
   let exitCode = 0;
-  // The caller's order, with the caller's changes so far.
+  // The caller's order, including the caller's changes so far.
   let wanted = withCallerServers(order);
   let previous: PreviousChild | undefined;
   let begin: readonly CallerInput[] = [];
@@ -100,7 +100,7 @@ export async function performConversation(
     exitCode = child.exitCode;
     if (child.next === undefined) return exitCode;
     begin = child.next.begin;
-    // A signal that arrived after the child's end concerns the rest of the conversation.
+    // A signal that arrived after the child's end applies to the rest of the conversation.
     if (child.next.signal !== undefined) signals.giveBack(child.next.signal);
     previous = {
       ...child.next.previous,
@@ -122,11 +122,11 @@ function orderAfter(
   return next;
 }
 
-/** How a child's part of the conversation went. */
+/** The result of a child's part of the conversation. */
 interface ChildResult {
   /** The exit code of the last turn. */
   readonly exitCode: number;
-  /** What the next child needs; undefined if there is none. */
+  /** The state that the next child needs; undefined if there is none. */
   readonly next?: {
     readonly previous: PreviousChild;
     /** Inputs that the child has not taken. */
@@ -140,7 +140,7 @@ interface ChildOptions extends ConversationNeeds {
   readonly begin: readonly CallerInput[];
   /** Whether the child is started before the first message. */
   readonly isWarm: boolean;
-  /** The exit code of the turn before. */
+  /** The exit code of the previous turn. */
   readonly exitCode: number;
 }
 
@@ -168,7 +168,7 @@ async function performChild(order: RunOrder, options: ChildOptions): Promise<Chi
   }
   for (const frame of frames) reporter.emit(frame);
   const untaken = untakenMessages(state.session);
-  // The next child would fail to take these messages for the same reason, unless this one was started without any.
+  // The next child would also fail to take these messages, unless this one was started without any.
   const isDeaf = !isWarm && (!state.session.isReady || ending.kind === "unreachable");
   if (report !== undefined) {
     const screen = await screenFor(report, { lastScreen, trace: isTraced() });
@@ -201,9 +201,9 @@ async function performChild(order: RunOrder, options: ChildOptions): Promise<Chi
 /**
  * Starts a prepared child and follows it to its end.
  *
- * @param options.speaker the caller, or the one that waits with a warm child
- * @param options.hasTerms whether the terms of the caller are part of the order
- * @returns how the session went, and the last signal that arrived
+ * @param options.speaker the caller, or the slot of a warm child
+ * @param options.hasTerms whether the options of the caller are part of the order
+ * @returns how the session ended, and the last signal that arrived
  */
 async function followChild(
   prepared: PreparedRun,
@@ -302,14 +302,14 @@ class TurnReporter {
   exitCode: number;
   /** Whether a turn before the last one was answered. */
   hasAnswered = false;
-  /** Whether {@linkcode emitRest} was called. Everything later is dropped. */
+  /** Whether {@linkcode emitRest} was called. All later output is dropped. */
   isComplete = false;
   readonly #sandbox: PreparedRun["sandbox"];
   readonly #options: Pick<ConversationNeeds, "emit" | "onReport">;
   readonly #advise: ReturnType<typeof adviseOnMisses>;
   readonly #lines = new LineTracker();
 
-  /** @param options.exitCode the exit code of the turn before */
+  /** @param options.exitCode the exit code of the previous turn */
   constructor(
     prepared: Pick<PreparedRun, "sandbox" | "relay" | "options">,
     options: Pick<ConversationNeeds, "emit" | "onReport"> & { readonly exitCode: number },
@@ -342,7 +342,7 @@ class TurnReporter {
     return this.#options.onReport({ ...report, ...this.#advise(report) });
   }
 
-  /** Emits all output that is left, and returns the exit code. */
+  /** Emits all remaining output, and returns the exit code. */
   emitRest(output: readonly ConversationEffect[]): number {
     this.isComplete = true;
     for (const part of output.flatMap(partsOf)) {
@@ -361,7 +361,7 @@ class TurnReporter {
 
 /** Finds the last line of a transcript that is known to belong to a message or a turn. */
 export class LineTracker {
-  /** The id of that line. */
+  /** The id of the last such line. */
   last: string | undefined;
   /** A user's line. The conversation knows its message only after it has processed the line. */
   #next: string | undefined;

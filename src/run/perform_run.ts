@@ -22,9 +22,9 @@ import type { RunOrder } from "./plan/run_order.ts";
 
 /** The report of a run. */
 export interface RunReport extends Report {
-  /** The frames of the run's end, its last result included, which are not printed yet. */
+  /** The unprinted frames of the run's end, including its last result. */
   readonly unprinted: readonly Frame[];
-  /** How many requests to the model were made, if they are counted. Requests whose tools still run are left out. */
+  /** The number of requests to the model, if they are counted. Requests whose tools still run are left out. */
   readonly requests?: number;
   /** The last screen of the child, if it explains a failure or the run is traced. */
   readonly screen?: readonly string[];
@@ -111,7 +111,7 @@ async function answerRun(
   };
 }
 
-/** Who looks on while a child lives, and what else is attended to. */
+/** The observers of a session, and further outlets to serve. */
 export interface SessionWatcher {
   readonly signals: StopSignals;
   /** The terminal whose size the child's terminal follows; by default this program's own. */
@@ -153,7 +153,7 @@ export async function performSession(
   const { frames, record, cwd, answerAlone } = prepared.options;
   const { emit, onLogLine, onReport, onTerminal, onOutputComplete, trace, ...rest } = options;
   const { size } = prepared.conversation.session;
-  // Lines that are in a log before the child starts are not the child's.
+  // Earlier lines of the log do not come from this child.
   const retryLines = await followLines(prepared.retryLog);
   const toldLines = await followLines(prepared.toldLog);
   try {
@@ -224,9 +224,9 @@ async function driverError(
 }
 
 /**
- * Advises on turns that failed because a request is not in the API cassette. Claude Code blames the API for them.
+ * Explains turns that failed because a request is not in the API cassette. Claude Code blames the API for them.
  *
- * @returns for each report, a problem with another suggestion if the relay had a problem since the report before
+ * @returns for each report, a problem with another suggestion if the relay had a problem since the previous report
  */
 export function adviseOnMisses(
   { relay, options: { apiCassette } }: {

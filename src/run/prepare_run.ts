@@ -31,9 +31,9 @@ export interface PreparedRun
   readonly relay?: ApiRelay;
   /** Decides how each message of a conversation reaches the child; undefined for a run of one prompt. */
   readonly judge: MessageJudge | undefined;
-  /** The folders of earlier runs that were found, and what became of them. */
+  /** The folders of earlier runs that were found, and the outcome for each. */
   readonly swept: readonly SweptFolder[];
-  /** The transcript lines of the resumed session, as far as they are needed again. */
+  /** The transcript lines of the resumed session that are needed again. */
   readonly earlier: readonly Entry[];
 }
 
@@ -48,7 +48,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   try {
     return await prepareWith(order, facts);
   } catch (error) {
-    // The result of a run that has not begun names the version too.
+    // The result of a run that has not begun also names the version.
     if (error instanceof CliError && error.failedBeforeStart) {
       const { cachedVersion } = await import("../claude/program/claude_version.ts");
       error.claudeVersion = facts.version ?? await cachedVersion(facts.binary, order.env, order);
@@ -58,8 +58,8 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
 }
 
 /**
- * Refuses an order that `claude -p` can carry out and this program cannot. Other problems are left to
- * {@linkcode prepareRun}, and so are those that depend on later messages.
+ * Refuses an order that `claude -p` can carry out and this program cannot. It does not report other problems, or
+ * problems that depend on later messages; {@linkcode prepareRun} does.
  *
  * @throws {UnsupportedError} when the order is refused
  */
@@ -116,10 +116,10 @@ async function prepareWith(order: RunOrder, facts: RunFacts): Promise<PreparedRu
     ...facts,
     earlier,
     found,
-    // As in `claude -p`, a conversation goes on without an invalid schema.
+    // As in `claude -p`, a conversation continues without an invalid schema.
     refusal: problem === facts.outputProblem ? undefined : problem,
   });
-  // From here on the caller has to remove the folder.
+  // From here on, the caller has to remove the folder.
   undo.move();
   return {
     ...planned,
@@ -232,8 +232,8 @@ async function readEarlierEntries(
 }
 
 /**
- * Makes Deno start the thread that will wait for the child. Deno aborts the program if it cannot start one, so this comes
- * before the folder is made. Deno keeps an idle thread for 10 s.
+ * Makes Deno start the thread that will wait for the child. Deno aborts the program if it cannot start one, so this
+ * happens before the folder is created. Deno keeps an idle thread for 10 s.
  */
 async function claimThread(): Promise<void> {
   using poller = new Poller();
@@ -241,7 +241,8 @@ async function claimThread(): Promise<void> {
 }
 
 /**
- * Refuses to begin a session whose id is taken. Claude Code cannot notice that, because the sandbox has no other sessions.
+ * Refuses to begin a session whose id is taken. Claude Code cannot notice this, because the sandbox has no other
+ * sessions.
  *
  * @param configDir the user's config dir
  */

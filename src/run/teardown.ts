@@ -9,11 +9,12 @@ import { EXIT } from "../cli_error.ts";
 type OwnedRelay = Pick<ApiRelay, "problems" | "settled" | "finish" | typeof Symbol.dispose>;
 
 /**
- * Removes what a run would leave behind, at every end of this program except SIGKILL: the normal end, `Deno.exit`, an
- * uncaught error, an unhandled rejection and SIGQUIT. The signals of `StopSignals` end the run, so they get here too.
+ * Removes the files and processes that a run would leave behind, at every end of this program except SIGKILL: the
+ * normal end, `Deno.exit`, an uncaught error, an unhandled rejection and SIGQUIT. The signals of `StopSignals` end the
+ * run, so they also lead here.
  *
- * Deno 2.9.6 dispatches `unload` at `Deno.exit` and at the normal end, but not for a signal, an uncaught error or an
- * unhandled rejection, and then disposes nothing. Everything here is synchronous because Deno waits at none of them.
+ * Deno 2.9.6 dispatches `unload` at `Deno.exit` and at the normal end. For a signal, an uncaught error or an unhandled
+ * rejection, it does not, and disposes nothing. All steps are synchronous, because Deno never waits at these ends.
  */
 export class Teardown implements Disposable {
   readonly #warn: (text: string) => void;
@@ -27,8 +28,8 @@ export class Teardown implements Disposable {
 
   /**
    * @param options.warn receives a sentence for each step that failed
-   * @param options.onCrash receives an uncaught error after the teardown, and has to end the program. Leave it out if the
-   * program belongs to somebody else: then only `Deno.exit` and the normal end are handled
+   * @param options.onCrash receives an uncaught error after the teardown, and has to end the program. Leave it out in a
+   * library: then only `Deno.exit` and the normal end are handled
    */
   constructor(
     { warn, onCrash }: {
@@ -50,21 +51,24 @@ export class Teardown implements Disposable {
     return this.#crashed;
   }
 
-  /** Takes charge of a run: of its sandbox, the processes in it, and its relay. */
+  /** Takes responsibility for a run: for its sandbox, its processes, and its relay. */
   own({ sandbox, relay }: { readonly sandbox: Sandbox; readonly relay?: OwnedRelay }): void {
     this.#sandbox = sandbox;
     this.#relay = relay;
     this.#childEnded = false;
   }
 
-  /** Puts another teardown in charge of the run. */
+  /** Passes the responsibility for the run to another teardown. */
   passTo(other: Pick<Teardown, "own">): void {
     const [sandbox, relay] = [this.#sandbox, this.#relay];
     [this.#sandbox, this.#relay] = [undefined, undefined];
     if (sandbox !== undefined) other.own({ sandbox, ...definedFields({ relay }) });
   }
 
-  /** Calls a function before everything else at the end, to save a recording. It returns a sentence if it fails. */
+  /**
+   * Calls a function before all other steps at the end, to save a recording. The function returns a sentence if it
+   * fails.
+   */
   saveAtEnd(save: () => string | undefined): void {
     this.#save = save;
   }
@@ -80,7 +84,8 @@ export class Teardown implements Disposable {
   }
 
   /**
-   * Moves the transcript to the user's config dir before the child has exited, so that others can resume the session.
+   * Moves the transcript to the user's config dir before the child has exited, so that other programs can resume the
+   * session.
    *
    * @returns whether that is done; if not, {@linkcode run} does it
    */

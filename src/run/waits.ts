@@ -5,7 +5,7 @@ import type { StopSignal } from "../claude/wire/stop_signal.ts";
 import { CliError } from "../cli_error.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 
-/** A run was stopped while it had no child: its time ran out, or a signal arrived. */
+/** A run was stopped while it had no child, because its time expired or a signal arrived. */
 export class StoppedError extends CliError {
   override readonly name = "StoppedError";
   /** The outcome for the result. */
@@ -30,18 +30,18 @@ export function takeStop(signals: StopSignals): StoppedError | undefined {
 
 /** The time of a run. */
 interface RunTime {
-  /** On the clock of `performance.now()`. */
+  /** The start of the run, on the clock of `performance.now()`. */
   readonly startedAt: number;
-  /** In milliseconds, from the start. */
+  /** The time limit in milliseconds, counted from the start. */
   readonly timeoutMs: number;
   readonly signals: StopSignals;
 }
 
 /**
- * Waits for something until the run's time is over or a signal arrives.
+ * Waits for a promise until the run's time has expired or a signal arrives.
  *
  * @param options.what why the run has not begun, as a clause, such as "stdin had not ended"
- * @throws {StoppedError} then; the promise is left pending
+ * @throws {StoppedError} in these two cases; the promise is left pending
  */
 export async function inTime<Value>(
   wait: Promise<Value>,
@@ -67,21 +67,21 @@ export async function inTime<Value>(
   }
 }
 
-/** An outlet and how long its reader may take. */
+/** An outlet, and the time limit of its reader. */
 interface AwaitedReader {
   readonly outlet: Outlet;
-  /** How long the reader may be idle at least, on the clock of `performance.now()`. */
+  /** The time until which the reader may be idle, on the clock of `performance.now()`. */
   readonly until: number;
 }
 
-/** How long a reader may be idle after its time, in milliseconds. */
+/** How long a reader may be idle after its time limit, in milliseconds. */
 const PATIENCE_MS = 2000;
 
 /**
- * Waits until the readers of outlets have read everything, or are gone.
+ * Waits until the readers of outlets have read all output, or have disconnected.
  *
- * A reader is given up when its time is over and it has read nothing for 2 s. What it has not read stays in its outlet. A
- * signal ends the time of all readers, a second signal ends the wait.
+ * A reader is abandoned when its time has expired and it has read nothing for 2 s. The unread output stays in its
+ * outlet. A signal ends the time of all readers, a second signal ends the wait.
  *
  * @returns the first signal that arrived
  */
@@ -99,7 +99,7 @@ export async function awaitReaders(
   let stop: StopSignal | undefined;
   while (awaited.length > 0) {
     for (const signal of signals.take()) {
-      // Writing notices a reader that is gone.
+      // Writing detects a reader that has disconnected.
       if (signal === "SIGPIPE") continue;
       if (stop !== undefined) return stop;
       stop = signal;
@@ -113,7 +113,7 @@ export async function awaitReaders(
       polledUntil - polledAt,
     );
     const now = performance.now();
-    // Ctrl-Z stops the reader together with this program, which does not make it late.
+    // Ctrl-Z also suspends the reader, so the reader is not late.
     const wasSuspended = now - polledUntil > PATIENCE_MS;
     awaited = awaited.flatMap((reader) => {
       const { outlet } = reader;

@@ -1,11 +1,11 @@
 /**
- * A small process that ends what is left of a run when this program is killed by SIGKILL.
+ * A small process that ends the rest of a run when this program is killed by SIGKILL.
  *
- * After a SIGKILL the kernel would hang up the child's terminal. That ends the child, unless it ignores SIGHUP, but not
- * its tools: they have sessions of their own, and have lost their parents by then. So the guard keeps the terminal open
- * too, finds the child's descendants, and then closes the terminal. A parent-death signal (`setpriv --pdeathsig`) does
- * not reach tools either. With SIGKILL it would also cost the end of the transcript, which Claude Code writes at the
- * hang-up.
+ * After a SIGKILL, the kernel would hang up the child's terminal. That ends the child, unless it ignores SIGHUP, but
+ * not its tools: they have sessions of their own, and have lost their parents by then. So the guard also keeps the
+ * terminal open, finds the child's descendants, and then closes the terminal. A parent-death signal (`setpriv
+ * --pdeathsig`) does not reach tools either. With SIGKILL it would also cost the end of the transcript, which Claude
+ * Code writes at the hang-up.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { spawn } from "../../../ffi/processes/spawn.ts";
 import { readProcessStat } from "../../sandbox/run_processes.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
 
-/** Ends what is left of a run when this program is killed. Disposing it ends only the guard. */
+/** Ends the rest of a run when this program is killed. Disposing the guard ends only the guard itself. */
 export class Guard implements Disposable {
   readonly #pipe = new Pipe();
   readonly #pid: number;
@@ -29,7 +29,7 @@ export class Guard implements Disposable {
    *
    * @param dirs the `CLAUDE_CONFIG_DIR` of the child that is about to be started, and that of its headless helper
    * @param options.terminal the child's terminal, which the guard keeps open until it has found the child's descendants
-   * @throws {LibcError} when there is no `/bin/sh`, or no process or pipe to be had
+   * @throws {LibcError} when there is no `/bin/sh`, or no process or pipe can be created
    */
   constructor(
     { configDir, helperDir }: { readonly configDir: string; readonly helperDir: string },
@@ -51,7 +51,10 @@ export class Guard implements Disposable {
     this.#pipe.closeReadEnd();
   }
 
-  /** Names the child, so that the guard finds its tools even if they have changed their environment. */
+  /**
+   * Tells the guard the child's pid, so that the guard finds the child's tools even if they have changed their
+   * environment.
+   */
   watch(child: number): void {
     const startTime = readProcessStat(child)?.startTime;
     if (startTime === undefined) return;
@@ -77,7 +80,7 @@ const NOT_IGNORED: readonly number[] = [
 /** The real-time signals, including the two that glibc reserves (signal(7)). */
 const REAL_TIME = Array.from({ length: 31 }, (_, index) => 34 + index);
 
-/** The guard ignores signals that are sent to all processes of a job: the run receives them, and ends its guard. */
+/** The guard ignores signals that are sent to all processes of a job. The run receives them, and ends its guard. */
 const IGNORED = [
   ...Object.values(SIGNALS).filter((each) => !NOT_IGNORED.includes(each)),
   ...REAL_TIME,
@@ -87,11 +90,11 @@ const IGNORED = [
  * The guard as a script for any POSIX shell. Its arguments are the child's config dir, that of the headless helper, and
  * the session of this program.
  *
- * It reads stdin until all writers are gone. The last line, if any, is the child's pid and start time, as `12/3456`. Its
- * fd 3 is the child's terminal. When it has found the child's descendants, it closes fd 3, gives the child 0.6 s to write
- * the end of its transcript and to end, and then stops and kills processes until none of the run is left.
- * `findRunProcesses` has the rules for which processes belong to a run. Lists of processes and sessions look like
- * ` 12/3456 78/9012 `.
+ * It reads stdin until all writers have closed it. The last line, if any, is the child's pid and start time, as
+ * `12/3456`. Its fd 3 is the child's terminal. When it has found the child's descendants, it closes fd 3, gives the
+ * child 0.6 s to write the end of its transcript and to exit, and then stops and kills processes until none of the run
+ * is left. `findRunProcesses` has the rules for which processes belong to a run. Lists of processes and sessions look
+ * like ` 12/3456 78/9012 `.
  *
  * The shell does everything without starting a process, because tools may have used up the limit of processes. So it
  * cannot sleep. A shell's `read` drops the NULs of an environment.

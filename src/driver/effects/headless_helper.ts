@@ -26,7 +26,7 @@ import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 import { applyArgumentChanges, applyFlagSettings } from "../../sandbox/child/changed_arguments.ts";
 
-/** What a helper needs besides its plan. */
+/** The options of a helper in addition to its plan. */
 interface HelperOptions {
   readonly plan: HelperPlan;
   readonly binary: string;
@@ -42,36 +42,38 @@ interface HelperOptions {
   readonly model: () => string | undefined;
   /** A transcript line with the cost and usage of the conversation so far. */
   readonly costNote: () => JsonObject | undefined;
-  /** Called when there are answers to take. */
+  /** Called when answers have arrived. */
   readonly onArrival: () => void;
-  /** How long the helper may wait for its MCP servers, in milliseconds; 15 s by default. */
+  /** How long the helper may wait for its MCP servers, in milliseconds; by default 15 s. */
   readonly serversMs?: number;
 }
 
 /**
- * Most milliseconds for an answer. Measured were 0.4 s. A count of tokens makes some 30 requests to the API, and Claude
- * Code gives up an MCP server that does not answer after 30 s.
+ * The maximum time for an answer, in milliseconds. The measured time is 0.4 s. A count of tokens makes some 30 requests
+ * to the API, and Claude Code abandons an MCP server that does not answer within 30 s.
  */
 const ANSWER_LIMIT_MS = 40_000;
-/** After this time questions about MCP servers are asked although some servers have not connected. */
+/**
+ * The time in milliseconds after which questions about MCP servers are asked although some servers have not connected.
+ */
 const SERVERS_WAIT_MS = 15_000;
-/** How long an idle helper is kept for further questions: SDKs ask several when they start. */
+/** How long an idle helper is kept for further questions, in milliseconds. SDKs ask several when they start. */
 const IDLE_MS = 10_000;
-/** How long a helper may take to end by itself after its last answer, in milliseconds. */
+/** How long a helper may take to exit after its last answer, in milliseconds. */
 const EXIT_MS = 1000;
-/** How long the output of an ended helper is read: its descendants may hold the pipes open. */
+/** How long the output of an ended helper is read, in milliseconds. Its descendants may keep the pipes open. */
 const DRAIN_MS = 1000;
-/** Most characters of one line. */
+/** The maximum number of characters of a line. */
 const LONGEST_LINE = 32 * 1024 * 1024;
-/** How many of the last characters of a stream are kept. */
+/** The number of characters that are kept from the end of a stream. */
 const TAIL_LENGTH = 4096;
-/** Parts of the child's config dir that a helper sees besides the links in it. */
+/** Parts of the child's config dir that a helper also sees, in addition to the links in it. */
 const LINKED = ["settings.json", "projects", "file-history"];
 
 /** How a helper uses the session. */
 type SessionUse = Pick<HelperConversation, "startsSession" | "writesTranscript">;
 
-/** A request, and what the caller has changed since the child was started. */
+/** A request, and the caller's changes since the child was started. */
 interface QueuedRequest {
   readonly request: ControlRequest;
   readonly changes?: ChildChanges;
@@ -87,9 +89,9 @@ interface RequestAnswer {
  * Answers requests that the TUI cannot answer, such as the list of models, by a headless `claude -p`.
  *
  * A helper is started like the child, but in a config dir of its own, without hooks, and without MCP servers unless a
- * request is about them. It gets no prompt. One helper answers all requests that are queued when it starts, and further
- * ones for `IDLE_MS`, as long as the session does not change. It writes to a copy of the transcript, because the child
- * writes to the original.
+ * request is about them. It gets no prompt. One helper answers all requests that are queued when it starts, and later
+ * requests until it has been idle for `IDLE_MS`, while the session does not change. It writes to a copy of the
+ * transcript, because the child writes to the original.
  */
 export class HeadlessHelper implements AsyncDisposable {
   readonly #options: HelperOptions;
@@ -109,9 +111,9 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   /**
-   * Asks the running helper if it can answer, and otherwise a new one after the requests before this one.
+   * Asks the running helper if it can answer, and otherwise a new helper after the earlier requests.
    *
-   * @param changes what the caller has changed since the child was started, if the answer depends on it
+   * @param changes the caller's changes since the child was started, if the answer depends on them
    */
   ask(request: ControlRequest, changes?: ChildChanges): void {
     if (this.#queued.length === 0 && this.#askRunning?.(request, changes)) return;
@@ -160,7 +162,7 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   async #answerQueued(): Promise<void> {
-    // Requests that a caller sends at once are answered by one helper.
+    // One helper answers all requests that a caller sends together.
     await Promise.resolve();
     while (this.#queued.length > 0 && !this.#isDisposed) {
       const asked = this.#takeBatch();
@@ -187,8 +189,8 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   /**
-   * Takes the requests for one helper. A command, or what writes to the session, is asked alone: a result ends it, and
-   * `EMPTY_MESSAGE` has a result too, which must not be written to the session.
+   * Takes the requests for one helper. A command, or a request that writes to the session, has a helper of its own: a
+   * result ends a command, and `EMPTY_MESSAGE` also has a result, which must not be written to the session.
    */
   #takeBatch(): readonly QueuedRequest[] {
     const alone = this.#queued.findIndex(({ request }) =>
@@ -201,7 +203,7 @@ export class HeadlessHelper implements AsyncDisposable {
    * Starts a helper, asks it, and waits until it has ended.
    *
    * @param open the requests without an answer; further questions are added
-   * @returns why some have no answer, if that is known
+   * @returns why some have no answer, if known
    */
   async #converse(
     open: Map<string, ControlRequest>,
@@ -248,7 +250,7 @@ export class HeadlessHelper implements AsyncDisposable {
       await helper.closeInput();
     } finally {
       this.#askRunning = undefined;
-      // A helper that ends by itself ends its MCP servers too.
+      // A helper that exits also ends its MCP servers.
       const ends = conversation.startsServers || conversation.writesTranscript;
       complaint = await helper.end({ graceMs: ends ? EXIT_MS : 0 });
     }
@@ -258,7 +260,7 @@ export class HeadlessHelper implements AsyncDisposable {
     return complaint.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
   }
 
-  /** Keeps what a helper has written to its copy of the session. */
+  /** Keeps the lines that a helper has written to its copy of the session. */
   #keepNotes(
     { writesCommandsOnly }: HelperConversation,
     { plan, placed }: { readonly plan: HelperPlan; readonly placed: PlacedFiles },
@@ -298,7 +300,7 @@ export class HeadlessHelper implements AsyncDisposable {
     return helper;
   }
 
-  /** Sends lines and receives frames until everything is answered or the helper ends. */
+  /** Sends lines and receives frames until all requests are answered or the helper ends. */
   async #exchange(
     helper: HelperProcess,
     { plan, conversation, isDone, answer }: {
@@ -335,14 +337,17 @@ export class HeadlessHelper implements AsyncDisposable {
     plan: HelperPlan,
     { startsSession, writesTranscript }: SessionUse,
   ): readonly string[] {
-    // The child resumes the new session afterwards. That has nothing of the session before.
+    // The child resumes the new session afterwards. It contains nothing of the previous session.
     if (startsSession) return [];
     const resuming = this.#resumeArgs(plan, { writesTranscript });
     if (!writesTranscript) return ["--no-session-persistence", ...resuming];
     return resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`];
   }
 
-  /** The arguments that resume the session, if it has a transcript. That names the model without its context window. */
+  /**
+   * The arguments that resume the session, if it has a transcript. The transcript names the model without its context
+   * window.
+   */
   #resumeArgs(
     plan: HelperPlan,
     { writesTranscript }: Pick<SessionUse, "writesTranscript">,
@@ -358,7 +363,7 @@ export class HeadlessHelper implements AsyncDisposable {
   }
 
   /**
-   * Makes the helper's config dir anew, because the files of an earlier helper are out of date. Notes that are not yet
+   * Recreates the helper's config dir, because the files of an earlier helper are out of date. Notes that are not yet
    * in the child's transcript are added to the copy.
    *
    * @returns the files of the session before the helper starts
@@ -371,7 +376,7 @@ export class HeadlessHelper implements AsyncDisposable {
     const { configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);
     Deno.mkdirSync(configDir, { mode: 0o700 });
-    // The new session is written there, and copied out with the child's.
+    // The helper writes the new session there. It is copied out together with the child's.
     if (startsSession) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
     const text = JSON.stringify({ ...settings.values, disableAllHooks: true });
     Deno.writeTextFileSync(settings.path, text, { mode: 0o600 });
@@ -384,7 +389,7 @@ export class HeadlessHelper implements AsyncDisposable {
       : others.transcript();
     const isPlaced = copyTranscript(path, { from, configDir, notes: adds, last: cost });
     if (adds) writeNotes(this.#notes, { configDir, sessionId });
-    // The child makes and removes files there, such as locks: a listed file may be gone.
+    // The child creates and removes files there, such as locks, so a listed file may be missing.
     for (const { name, isSymlink } of Deno.readDirSync(from)) {
       if (name === "projects" && isPlaced) continue;
       const isWhole = isSymlink || LINKED.includes(name);
@@ -400,7 +405,7 @@ export class HeadlessHelper implements AsyncDisposable {
 /** A running headless Claude Code. */
 class HelperProcess {
   readonly status: Promise<Deno.CommandStatus>;
-  /** Whether it was killed because an answer took too long. */
+  /** Whether the helper was killed because an answer took too long. */
   isLate = false;
   readonly #child: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
@@ -425,7 +430,10 @@ class HelperProcess {
     killGroup(this.#child.pid, "SIGKILL");
   }
 
-  /** Starts the time again after which it is killed: `IDLE_MS` if it has nothing to answer, `ANSWER_LIMIT_MS` otherwise. */
+  /**
+   * Restarts the time limit after which the helper is killed: `IDLE_MS` if no request is open, `ANSWER_LIMIT_MS`
+   * otherwise.
+   */
   setLimit({ isIdle }: { readonly isIdle: boolean }): void {
     clearTimeout(this.#limit);
     this.#limit = setTimeout(() => {
@@ -434,7 +442,7 @@ class HelperProcess {
     }, isIdle ? IDLE_MS : ANSWER_LIMIT_MS);
   }
 
-  /** Sends JSON lines; a helper that has ended is sent nothing. */
+  /** Sends JSON lines, unless the helper has ended. */
   async send(lines: readonly unknown[]): Promise<void> {
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
     if (text !== "") await this.#input.write(new TextEncoder().encode(text)).catch(() => {});
@@ -454,7 +462,7 @@ class HelperProcess {
   }
 
   /**
-   * Waits until it has ended, and kills it after some time.
+   * Waits until the helper has ended, and kills it after the grace time.
    *
    * @returns the last characters of its stderr
    */
@@ -514,25 +522,25 @@ async function* readLines(
   }
 }
 
-/** How a headless helper is started, so that it answers as the child would. */
+/** How a headless helper is started, so that its answers equal the child's. */
 export interface HelperPlan {
   readonly args: readonly string[];
   /** Further arguments that start the child's MCP servers, except those in the caller's own process. */
   readonly serverArgs: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The session that the child resumes, if it does. A fork has another id. */
+  /** The session that the child resumes, if any. A fork has another id. */
   readonly resumed?: string;
   /** The helper's own `CLAUDE_CONFIG_DIR`, and the user's config dir, which it replaces. */
   readonly configDir: string;
   readonly userConfigDir: string;
-  /** The settings, and the path at which `args` names them; hooks are switched off in addition. */
+  /** The settings, and the path at which `args` names them. In addition, hooks are switched off. */
   readonly settings: { readonly path: string; readonly values: JsonObject };
   /** Agents that the child has in files. The helper gets them with `initialize`, as `claude -p` does. */
   readonly agents?: JsonObject;
 }
 
 /**
- * Adds the caller's changes since the child's start to a plan. MCP servers stay as they are, because they are in files
+ * Adds the caller's changes since the child's start to a plan. MCP servers stay unchanged, because they are in files
  * that are written for a child.
  */
 function applyChanges(plan: HelperPlan, changes: ChildChanges = {}): HelperPlan {

@@ -31,7 +31,7 @@ import type { HelperReply } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 import type { ControlRequest } from "../../claude/wire/control.ts";
 
-/** What to do after a frame of the helper. */
+/** The reaction to a frame of the helper. */
 interface Reaction {
   /** The answers that the frame completes. */
   readonly answers?: readonly HelperAnswer[];
@@ -41,11 +41,11 @@ interface Reaction {
   readonly isDone?: boolean;
 }
 
-/** The lines that a headless helper is sent, and the answers in its frames. It does no I/O. */
+/** The lines to send to a headless helper, and the answers in its frames. It does no I/O. */
 export interface HelperConversation {
   /** Whether the helper needs the child's MCP servers. */
   readonly startsServers: boolean;
-  /** Whether it starts another session in place of this one, as `/clear` does. */
+  /** Whether the helper starts another session instead of this one, as `/clear` does. */
   readonly startsSession: boolean;
   readonly writesTranscript: boolean;
   /** Whether the helper must know the cost of the conversation. */
@@ -55,17 +55,17 @@ export interface HelperConversation {
   /** The lines to send first. */
   readonly firstLines: readonly unknown[];
   /**
-   * Takes a further question and returns the lines to send; undefined if another helper must answer it. Absent if the
-   * helper ends after its answers.
+   * Receives a further question and returns the lines to send; undefined if another helper must answer it. Absent if
+   * the helper ends after its answers.
    */
   readonly ask?: (place: string, request: ControlRequest) => readonly unknown[] | undefined;
-  /** Takes a frame of the helper. */
+  /** Receives a frame of the helper. */
   readonly receive: (frame: JsonObject) => Reaction;
   /** Takes, once, the questions that wait until MCP servers have connected. */
   readonly takeServerQuestions: () => readonly unknown[];
-  /** Takes the answers that waited for a description of the session, after the last frame. */
+  /** Takes the answers that waited for a description of the session, after the helper's last frame. */
   readonly takeDeferred: () => readonly HelperAnswer[];
-  /** The answers that are given after the helper has ended and written its transcript. */
+  /** The answers that are passed on after the helper has ended and written its transcript. */
   readonly finalAnswers: () => readonly HelperAnswer[];
 }
 
@@ -106,7 +106,10 @@ function agentLines(agents: JsonObject | undefined): readonly RequestLine[] {
     : [requestLine(AGENTS_REQUEST, { subtype: "initialize", body: {} }, agents)];
 }
 
-/** A slash command, sent as a message. If it writes to the session, the settings before and after it are asked for too. */
+/**
+ * A slash command, sent as a message. If it writes to the session, the helper is also asked for the settings before and
+ * after it.
+ */
 class CommandConversation implements HelperConversation {
   readonly startsServers = true;
   readonly startsSession: boolean;
@@ -138,7 +141,7 @@ class CommandConversation implements HelperConversation {
     const told = parseAnswer(frame);
     if (told?.place === BEFORE) {
       this.#before = settingsInForce(told);
-      // The title up to here is not the command's.
+      // An earlier title does not come from the command.
       this.#title = undefined;
       return { send: [commandMessage(this.#request)] };
     }
@@ -190,7 +193,7 @@ class QuestionConversation implements HelperConversation {
   readonly needsCost = false;
   readonly writesTranscript: boolean;
   readonly firstLines: readonly unknown[];
-  /** All requests by their ids, answered ones too. */
+  /** All requests by their ids, including answered ones. */
   readonly #requests: Map<string, ControlRequest>;
   readonly #onServers: RequestLine[];
   /** The parts of answers to choices of a model, which come as three responses. */
@@ -240,7 +243,7 @@ class QuestionConversation implements HelperConversation {
     if (isAbout) this.#about = frame["subtype"] === "init" ? { init: frame } : this.#about ?? {};
     return {
       answers: [...answers, ...this.#known()],
-      // When it describes the session, it has connected to the servers that it waits for.
+      // When the helper describes the session, it has connected to the servers for which it waits.
       send: [...send, ...(isAbout ? this.takeServerQuestions() : [])],
     };
   }
@@ -255,7 +258,7 @@ class QuestionConversation implements HelperConversation {
     switch (request?.subtype) {
       case "initialize":
         this.#held = [...this.#held, told];
-        // The caller gets this answer at once. The description follows with the first message.
+        // The caller gets this answer immediately. The description follows with the first message.
         return "response" in told.said && !request.ahead
           ? { answers: [{ ...told, said: { ...told.said, isUndescribed: true } }] }
           : {};

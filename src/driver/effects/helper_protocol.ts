@@ -23,7 +23,7 @@ export function settingsQuestion(place: string): RequestLine {
   return requestLine(place, { subtype: "get_settings", body: {} }, undefined);
 }
 
-/** Requests whose answers depend neither on messages nor on MCP servers: a helper can answer them at any time. */
+/** Requests whose answers depend neither on messages nor on MCP servers, so that a helper can always answer them. */
 export const STATELESS: readonly string[] = [
   ...[
     "file_suggestions",
@@ -44,7 +44,7 @@ export interface RequestLine {
 }
 
 /**
- * Splits requests into those that are sent at once, `initialize` first, and those that wait until MCP servers have
+ * Splits requests into those that are sent immediately, `initialize` first, and those that wait until MCP servers have
  * connected. `mcp_set_servers` waits only together with questions about servers.
  */
 export function splitByServers(
@@ -64,7 +64,7 @@ export function splitByServers(
   ];
 }
 
-/** The lines of a request: a choice of a model stands between two questions about settings. */
+/** The lines of a request. A choice of a model is sent between two questions about settings. */
 export function requestLines(
   place: string,
   request: ControlRequest,
@@ -79,7 +79,7 @@ export function requestLines(
 /**
  * The line of a request.
  *
- * @param place the id that the helper is given
+ * @param place the id of the request for the helper
  * @param agents the agents to pass, if the request is `initialize`
  */
 export function requestLine(
@@ -91,7 +91,7 @@ export function requestLine(
   return { type: "control_request", request_id: place, request: { ...asked, subtype } };
 }
 
-/** Passes only plugins and agents: everything else that the caller asks for is in the helper's arguments. */
+/** Passes only plugins and agents, because all other fields of the caller are in the helper's arguments. */
 function initializeBody({ plugins }: JsonObject, agents: JsonObject | undefined): JsonObject {
   return {
     ...(plugins === undefined ? {} : { plugins }),
@@ -109,7 +109,7 @@ export function isUpdate({ request }: RequestLine): boolean {
   return request.subtype === UPDATE_SETTINGS;
 }
 
-/** Whether a frame describes the session, or is a result: after that no description comes. */
+/** Whether a frame describes the session, or is a result, after which no description comes. */
 export function describesSession(frame: JsonObject | undefined): frame is JsonObject {
   return frame?.["subtype"] === "init" || frame?.["type"] === "result";
 }
@@ -188,7 +188,7 @@ export function completeChoice(
     : choice;
 }
 
-/** The id of the choice that a part belongs to. */
+/** The id of the choice to which a part belongs. */
 export function choicePlace(place: string): string {
   return place.split(" ", 1)[0] ?? "";
 }
@@ -200,14 +200,14 @@ function assistantText({ message }: JsonObject): string {
   return content.map((block) => isJsonObject(block) ? asText(block["text"]) : "").join("");
 }
 
-/** The fields of a frame that not every frame with text has. */
+/** The fields of a frame that only some frames with text have. */
 function ownFields(frame: JsonObject): JsonObject {
   const { type: _, message: __, parent_tool_use_id: ___, session_id: ____, ...rest } = frame;
   const { uuid: _____, timestamp: ______, ...fields } = rest;
   return fields;
 }
 
-/** Matches lines that can have an answer: other lines are not parsed. */
+/** Matches lines that may contain an answer. Other lines are not parsed. */
 const RELEVANT =
   /"(?:control_response|init|result|assistant|session_title_changed|commands_changed)"/u;
 
@@ -216,7 +216,7 @@ export function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Parses a line; undefined if it is no JSON object or cannot have an answer. */
+/** Parses a line; undefined if it is no JSON object or cannot contain an answer. */
 export function parseFrame(line: string): JsonObject | undefined {
   if (!RELEVANT.test(line) || isTooDeep(line)) return undefined;
   try {
@@ -227,7 +227,7 @@ export function parseFrame(line: string): JsonObject | undefined {
   }
 }
 
-/** An answer; `place` is the id that the helper was given with the request. */
+/** An answer; `place` is the id of the request for the helper. */
 export interface HelperAnswer {
   readonly place: string;
   readonly said: HelperReply;
@@ -250,7 +250,7 @@ export function parseAnswer({ type, response: told }: JsonObject): HelperAnswer 
     };
 }
 
-/** Replaces the helper's pid by ours, and hides the setting that switches its hooks off. */
+/** Replaces the helper's pid by this program's, and hides the setting that switches off the helper's hooks. */
 function adaptResponse(response: JsonObject): JsonObject {
   const { pid, effective, sources } = response;
   return {
@@ -262,7 +262,7 @@ function adaptResponse(response: JsonObject): JsonObject {
   };
 }
 
-/** Shows hooks as enabled: they run in the child, unless its arguments disable them there too. */
+/** Shows hooks as enabled, because they run in the child, unless the child's arguments also disable them. */
 function enableHooks({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObject {
   if (!Array.isArray(hooks) || !isJsonObject(policy) || (safeMode ?? bareMode) !== undefined) {
     return {};
@@ -276,7 +276,7 @@ function enableHooks({ hooks, policy, safeMode, bareMode }: JsonObject): JsonObj
   };
 }
 
-/** A source of settings without our own; empty if nothing else is in it. */
+/** A source of settings without this program's own settings; empty if it has no others. */
 function callerSources(source: unknown): readonly unknown[] {
   if (!isJsonObject(source) || !isJsonObject(source["settings"])) return [source];
   const settings = withoutHookSwitch(source["settings"]);

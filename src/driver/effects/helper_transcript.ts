@@ -8,7 +8,7 @@ import { lineId, sortTranscript } from "../../claude/transcript/entry_order.ts";
 import { projectSlug } from "../../claude/transcript/session_files.ts";
 import { escapeJson } from "./helper_protocol.ts";
 
-/** Text that a helper has written to the session, and the file below `projects/` to which it is to be added. */
+/** Text that a helper has written to the session, and the file below `projects/` to which it will be added. */
 export interface Note {
   readonly path: string;
   readonly text: string;
@@ -43,7 +43,8 @@ export function readProjectFiles(configDir: string): PlacedFiles {
 }
 
 /**
- * Finds what a helper has written below its `projects/`. Paths of its config dir are replaced by those of the child's.
+ * Finds the lines that a helper has written below its `projects/`. Paths of its config dir are replaced by those of the
+ * child's.
  *
  * @param options.before the files before the helper started
  * @param options.commandsAlone whether only the lines of commands count
@@ -83,7 +84,7 @@ function newLines(
     .map((line) => `${line}\n`).join("");
 }
 
-/** Begins the lines by which the model learns of a command: a caveat, the command, its output. */
+/** The beginning of the lines that describe a command to the model: a caveat, the command, its output. */
 const COMMAND_TEXT = /^<(?:local-command-|command-name>)/u;
 
 function isCommandLine(line: string): boolean {
@@ -153,7 +154,7 @@ export function appendContext(
       usage: { input_tokens: 0, output_tokens: 0 },
     },
   };
-  // If a session has two ends, 2.1.330 resumes from the one that `last-prompt` names.
+  // If a session has two ends, 2.1.330 resumes from the end that `last-prompt` names.
   const lastPrompt = texts[0]?.slice(0, 200);
   const end = { type: "last-prompt", lastPrompt, leafUuid: answer.uuid, sessionId };
   writeOrAppend(path, [context, answer, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -172,8 +173,8 @@ function writeOrAppend(path: string, text: string): void {
  * Attaches lines to the end of a transcript.
  *
  * The helper's lines follow the line that was last when it started. If the child has written messages since, lines with
- * a parent would replace them in the session, so they are left out. If the child has written only notes about the end
- * of its turn, the first line gets the last note as its parent: Claude Code resumes from the later of two ends.
+ * a parent would replace those messages in the session, so they are left out. If the child has written only notes about
+ * the end of its turn, the first line gets the last note as its parent: Claude Code resumes from the later of two ends.
  */
 function attachLines(there: string, added: string): string {
   const [first] = parseEntries(added).filter((entry) => lineId(entry) !== undefined);
@@ -198,10 +199,10 @@ function parseEntries(text: string): readonly Entry[] {
 
 /**
  * Copies a transcript into a helper's config dir, with links to the files next to it. It is copied only if the helper
- * writes to it, if a line is to be added, or if its lines are out of order: then the copy is in order.
+ * writes to it, if a line must be added, or if its lines are out of order; the copy is in order.
  *
  * @param options.last a line to add to the copy
- * @returns whether the helper has a `projects/` folder of its own now
+ * @returns whether the helper now has its own `projects/` folder
  */
 export function copyTranscript(
   path: string | undefined,
@@ -229,7 +230,7 @@ export function copyTranscript(
   return true;
 }
 
-/** Reads a transcript; empty if it cannot be read, which Claude Code reports by itself. */
+/** Reads a transcript; empty if it cannot be read. Claude Code itself reports that error. */
 function readText(path: string): string {
   try {
     return new TextDecoder().decode(readTranscript(path));

@@ -5,17 +5,21 @@ import { connectUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { WriteQueue } from "../../../ffi/descriptors/write_queue.ts";
 import { LONGEST_SHORT_PROMPT } from "../../sandbox/child/hooks.ts";
 
-/** Where the child listens, and the secret by which it knows us. */
+/** The child's socket, and the secret that authenticates this program. */
 export interface RendezvousOptions {
   readonly path: string;
   readonly secret: string;
-  /** This file tells the UserPromptSubmit hook that prompts may be long. It is made before the first long prompt is sent. */
+  /**
+   * The path of a file that makes the UserPromptSubmit hook expect long prompts. It is created before the first long
+   * prompt is sent.
+   */
   readonly longPromptsPath: string;
 }
 
 /**
- * Delivers prompts to the child's rendezvous socket, by which `claude agents` sends the user's replies to a Claude Code in
- * the background (2.1.330). Each line is a JSON object. The child's lines are ignored: hooks and the transcript tell more.
+ * Delivers prompts to the child's rendezvous socket, through which `claude agents` sends the user's replies to a
+ * background Claude Code (2.1.330). Each line is a JSON object. The child's lines are ignored, because hooks and the
+ * transcript have more facts.
  */
 export class Rendezvous implements Disposable {
   readonly #options: RendezvousOptions;
@@ -29,7 +33,7 @@ export class Rendezvous implements Disposable {
     this.#options = options;
   }
 
-  /** Connects if there is a socket by now; true only for the call that connects. */
+  /** Connects if the socket exists; true only for the call that connects. */
   tryConnect(): boolean {
     if (this.#fd !== undefined || this.#gone) return false;
     try {
@@ -48,13 +52,13 @@ export class Rendezvous implements Disposable {
     this.#say({ type: "reply", text: prompt, nextTurn: true });
   }
 
-  /** From now on the hook reads prompts by a program, which is faster for long ones. */
+  /** From now on, the hook reads prompts with a program, which is faster for long prompts. */
   markLongPrompts(): void {
     this.#hasLong = true;
     try {
       Deno.writeFileSync(this.#options.longPromptsPath, new Uint8Array(), { mode: 0o600 });
     } catch {
-      // Without the file the hook's shell reads the prompt, only slower.
+      // Without the file, the hook's shell reads the prompt, but more slowly.
     }
   }
 

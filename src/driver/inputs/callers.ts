@@ -19,7 +19,7 @@ export type CallerInput =
   | { readonly type: "unreadable"; readonly reason: string }
   | { readonly type: "closed" };
 
-/** Decides how a message is delivered to the child, or why not. */
+/** Decides how a message is delivered to the child, or why it is not delivered. */
 export type Judge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
 
 /** The program or person that sends messages and requests to a conversation. */
@@ -32,15 +32,15 @@ export interface Caller {
   readonly interests: readonly Interest[];
   /** Whether there is input to take. */
   readonly hasInput: boolean;
-  /** Whether everything has been taken and no input will follow. */
+  /** Whether all input has been taken and no more will follow. */
   readonly isFinished: boolean;
-  /** The `initialize` request, if it came before everything else. The child's arguments depend on it. */
+  /** The `initialize` request, if it was the first input. The child's arguments depend on it. */
   readonly initialize: ControlRequest | undefined;
-  /** From now on another child takes the input. It receives `closed` again. */
+  /** Another child takes the input from now on. It also receives `closed`. */
   attachChild(judge: Judge | undefined): void;
   /** After a poll, reads the ready descriptors and keeps the lines in a queue. `take` returns them later. */
   read(ready: readonly Ready[]): void;
-  /** Takes the input since the last call; `closed` comes once after the last line. */
+  /** Takes the input since the last call. After the last line, `closed` follows once. */
   take(ready: readonly Ready[]): readonly CallerInput[];
 }
 
@@ -72,13 +72,13 @@ class CallerQueue<Line extends CallerLine = CallerLine> {
     return this.#said.length > 0;
   }
 
-  /** From now on another child takes the lines. */
+  /** Another child takes the lines from now on. */
   turnTo(judge: Judge | undefined): void {
     this.#judge = judge;
     this.#closed = false;
   }
 
-  /** Adds a line. After `end` and after an unreadable line it does nothing. */
+  /** Adds a line. Does nothing after `end`, or after an unreadable line. */
   add(line: Line): void {
     if (!this.#open) return;
     this.#said.push(line);
@@ -86,7 +86,7 @@ class CallerQueue<Line extends CallerLine = CallerLine> {
       this.#initialize = line.request;
     }
     this.#first = false;
-    // After an unreadable line it is unknown where the next one begins.
+    // After an unreadable line, the beginning of the next line is unknown.
     if (line.type === "unreadable") this.#open = false;
   }
 
@@ -101,7 +101,7 @@ class CallerQueue<Line extends CallerLine = CallerLine> {
   }
 
   /**
-   * Takes the lines since the last call as inputs; `closed` comes once after the last line.
+   * Takes the lines since the last call as inputs. After the last line, `closed` follows once.
    *
    * @param each called with each line
    */
@@ -131,7 +131,9 @@ export class StreamCaller implements Caller {
   readonly #words: CallerQueue;
   readonly #longest: number;
 
-  /** @param options.longest the longest accepted line, in bytes: a line without end would fill the memory */
+  /**
+   * @param options.longest the maximum length of a line, in bytes, because a line without an end would fill the memory
+   */
   constructor(
     fd: number,
     { first = [], longest = LONGEST_LINE }: {
@@ -214,7 +216,10 @@ export class ProgramCaller implements Caller {
   readonly #words = new CallerQueue<ReadableLine>();
   readonly #timeLeft: (() => number) | undefined;
 
-  /** @param options.timeLeft the time left for all messages together, in milliseconds; without it each turn has a limit */
+  /**
+   * @param options.timeLeft the remaining time of all messages together, in milliseconds; without it, each turn has a
+   * limit
+   */
   constructor({ timeLeft }: { readonly timeLeft?: () => number } = {}) {
     this.#timeLeft = timeLeft;
   }

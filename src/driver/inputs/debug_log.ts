@@ -6,7 +6,8 @@ import type { ApiFault, ApiRetry } from "../../conversation/control/input.ts";
 /**
  * Follows the child's debug log from its current end on.
  *
- * A caller may have named a pipe as the log. This program must not read from that.
+ * A caller may have named a pipe as the log. This program must not read from a pipe, because it would take the caller's
+ * data.
  */
 export function followLog(path: string): () => readonly string[] {
   const present = fileAt(path);
@@ -16,14 +17,14 @@ export function followLog(path: string): () => readonly string[] {
 }
 
 /**
- * The log lines of a failed request, at the level `error`, and of a broken stream, at `warn` (2.1.330). Neither tells
+ * The log lines of a failed request, at the level `error`, and of a broken stream, at `warn` (2.1.330). Neither shows
  * whether or when the request is repeated.
  */
 const FAILED_REQUEST = /\bAPI error \(attempt (\d+)\/(\d+)\): (\d{3})?/u;
 const BROKEN_STREAM = "Stream connection error ";
 const RETRIED_STREAM = / retrying streaming \((\d+)\/(\d+)\)/u;
 
-/** The notice on the screen, without white space, that a request is repeated; the time counts down. */
+/** The notice on the screen, without white space, that a request will be repeated. Its time counts down. */
 const NOTICE = /[Rr]etryingin((?:\d+[hms])+)·attempt(\d+)\/(\d+)/gu;
 
 /** How long the screen may take to show a retry, in milliseconds. The next request follows after 0.5 s at the earliest. */
@@ -32,9 +33,9 @@ const PATIENCE_MS = 2000;
 /**
  * Finds retries of requests to the API.
  *
- * No hook and no transcript line reports them. The screen shows that a request will be repeated, and when; only the
- * debug log has the reason of the first ones. So a line of the log makes the loop look at the screen, and a run without
- * a failed request renders none.
+ * No hook and no transcript line reports them. The screen shows that a request will be repeated, and when. Only the
+ * debug log has the reason of the first retries. So a line of the log makes the loop look at the screen, and a run
+ * without a failed request renders no screen.
  */
 export class RetrySource {
   readonly #newLines: () => readonly string[];
@@ -73,7 +74,7 @@ export class RetrySource {
       this.#fault = undefined;
       return { ...notice, status: fault.status };
     }
-    // There is no retry: the attempt was the last one, cannot be repeated, or was a subagent's.
+    // There is no retry: the attempt was the last one, its request cannot be repeated, or a subagent made it.
     if (at - seenAt > PATIENCE_MS) this.#fault = undefined;
     return undefined;
   }
@@ -117,14 +118,14 @@ function parseDuration(time: string): number {
 /** The child's connections to MCP servers, from its debug log. */
 interface McpConnections {
   readonly begun: number;
-  /** How many have succeeded or failed. */
+  /** The number of connections that have succeeded or failed. */
   readonly done: number;
   /** The results by the name of the server. */
   readonly settled: Readonly<Record<string, "connected" | "failed">>;
 }
 
 /**
- * Matches the beginning of a line only: the stderr of a server follows in a line of any length.
+ * Matches only the beginning of a line, because the stderr of a server follows in a line of any length.
  *
  * The line about channel notifications comes some 40 ms after the connection, when the server's tools are available
  * (2.1.330). Older versions write it in a resumed session only after the SessionStart hooks.
@@ -132,7 +133,7 @@ interface McpConnections {
 const CONNECTION_LINE =
   /^\S+ \[DEBUG\] MCP server "(.*)": (?:(Starting connection)|(Channel notifications)|Connection failed)/u;
 
-/** Follows the child's connections to its MCP servers. Only the debug log has them. */
+/** Follows the child's connections to its MCP servers. Only the debug log shows them. */
 export class McpSource {
   readonly #newLines: () => readonly string[];
   #begun = 0;

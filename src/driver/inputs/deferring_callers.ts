@@ -55,15 +55,15 @@ abstract class CallerWrapper implements Caller {
 }
 
 /**
- * The caller of a child that was started before there was any input. When the first input arrives, it checks whether
- * settings and files have changed since the child's start. An outdated child receives only `closed`, and the input is
- * kept for the next child.
+ * The caller of a child that was started before any input. When the first input arrives, it checks whether settings and
+ * files have changed since the child's start. An outdated child receives only `closed`, and the input is kept for the
+ * next child.
  */
 export class CheckedCaller extends CallerWrapper {
   readonly #isUpToDate: () => Promise<boolean>;
   #child: "waiting" | "judged" | "good" | "outdated" | "dismissed" = "waiting";
 
-  /** @param isUpToDate called once, when there is input; a rejection counts as false */
+  /** @param isUpToDate called once, when input arrives; a rejection counts as false */
   constructor(caller: Caller, isUpToDate: () => Promise<boolean>) {
     super(caller);
     this.#isUpToDate = isUpToDate;
@@ -101,13 +101,13 @@ export class CheckedCaller extends CallerWrapper {
 
 /**
  * A caller whose input another program may still pass to a child of its own. Nothing is read or taken before that
- * program has given up the input.
+ * program has released the input.
  */
 export class CommittedCaller extends CallerWrapper {
   readonly #commit: () => Promise<void>;
   #state: "kept" | "asked" | "given" = "kept";
 
-  /** @param options.commit called when there is input; resolves when the other program has given it up */
+  /** @param options.commit called when input arrives; resolves when the other program has released it */
   constructor(caller: Caller, { commit }: { readonly commit: () => Promise<void> }) {
     super(caller);
     this.#commit = commit;
@@ -141,12 +141,12 @@ export class CommittedCaller extends CallerWrapper {
       this.#state = "given";
       this.onArrival?.();
     }, () => {
-      // The other program has ended, and the conversation is ended by its owner.
+      // The other program has ended, and its owner ends the conversation.
     });
   }
 }
 
-/** The caller of a warm child: it has no input until a caller is bound to it. */
+/** The caller of a warm child. It has no input until a caller is bound to it. */
 export class CallerSlot implements Caller {
   #caller: Caller | undefined;
   #onTaken: (() => void) | undefined;
@@ -178,7 +178,7 @@ export class CallerSlot implements Caller {
     this.#onArrival?.();
   }
 
-  /** Ends the input for the child. A bound caller keeps the input that has not been taken. */
+  /** Ends the input of the child. A bound caller keeps the input that has not been taken. */
   vacate(): void {
     if (this.#caller !== undefined) this.#caller.onArrival = undefined;
     this.#caller = undefined;

@@ -12,7 +12,7 @@ import type { ChildStatus } from "../../conversation/control/session_state.ts";
 /** An input from the child's hooks. */
 export type HookInput = Untimed<Extract<Input, { readonly type: "hook" | "cost" }>>;
 
-/** An input from the child's files, or from its hooks, which come before them. */
+/** An input from the child's files, or from its hooks. Inputs from hooks come first. */
 type FileInput =
   | HookInput
   | Untimed<
@@ -35,16 +35,19 @@ interface FileSourceOptions {
   readonly mirrored: boolean;
   /** The source of failed requests to the API, if they are reported. */
   readonly retries: RetrySource | undefined;
-  /** Takes the calls of hooks since the last time. */
+  /** Takes the calls of hooks since the last call. */
   readonly hooks: () => Iterable<HookInput>;
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
 }
 
-/** How often files in watched folders are read all the same, in milliseconds: a watch may be lost. */
+/**
+ * The interval at which files in watched folders are also read without an event, in milliseconds, because a watch may
+ * be lost.
+ */
 const RECHECK_MS = 500;
 
-/** Reads what the child writes to files: its status, its transcript, and those of its subagents. */
+/** Reads the files that the child writes: its status, its transcript, and the transcripts of its subagents. */
 export class FileSource implements Disposable {
   readonly #configDir: string;
   readonly #status: StatusSource;
@@ -86,7 +89,7 @@ export class FileSource implements Disposable {
     return this.#transcript.hasMore;
   }
 
-  /** Whether the files should be read now. While output is not read, they are read at ticks only. */
+  /** Whether the files should be read now. While output is not read, files are read only at ticks. */
   isDue(
     ready: readonly Ready[],
     { isTick, isPaused }: { readonly isTick: boolean; readonly isPaused: boolean },
@@ -116,8 +119,8 @@ export class FileSource implements Disposable {
   }
 
   /**
-   * Hooks are read after the transcripts but come first: the child writes a line only after the hook before it has
-   * returned.
+   * Hooks are read after the transcripts, but their inputs come first, because the child writes a line only after the
+   * hook before it has returned.
    */
   *#readTranscript(status: readonly FileInput[]): Generator<FileInput> {
     const entries = this.#transcript.read();
@@ -130,7 +133,7 @@ export class FileSource implements Disposable {
     if (entries.length + subagents.length > 0) yield { type: "read" };
   }
 
-  /** The calls of hooks, after the failed requests before them. */
+  /** The calls of hooks, after the failed requests that preceded them. */
   *readHooks(): Generator<FileInput> {
     const heard = [...this.#hooks()];
     yield* this.faults();
@@ -147,15 +150,15 @@ export class FileSource implements Disposable {
   }
 }
 
-/** Watches the folders that the child writes to. */
+/** Watches the folders to which the child writes. */
 export class ChildFolders implements Disposable {
   readonly #watch = FolderWatch.open();
   readonly #watched = new Set<string>();
 
   /**
-   * Watches further folders from now on.
+   * Also watches these folders from now on.
    *
-   * @returns whether all that exist are watched
+   * @returns whether all existing folders are watched
    */
   watch(paths: readonly string[]): boolean {
     const watch = this.#watch;
@@ -168,7 +171,7 @@ export class ChildFolders implements Disposable {
         this.#watched.add(path);
       } catch (error) {
         if (!(error instanceof LibcError)) throw error;
-        // The user has no watch left. A folder that does not exist needs none.
+        // The user's limit of watches is reached. A folder that does not exist needs no watch.
         if (error.code !== "ENOENT") isComplete = false;
       }
     }
@@ -195,14 +198,17 @@ export class ChildFolders implements Disposable {
 /** The child's status in `sessions/<pid>.json`. */
 type ReportedStatus = ChildStatus & { readonly version?: string };
 
-/** A file that is older than this cannot change any more without a new time of change: disk clocks are coarse. */
+/**
+ * The age in milliseconds from which a file's time of change is reliable: a later change would get another time,
+ * although disk clocks are coarse.
+ */
 const SETTLED_MS = 1000;
 
 /**
  * Reads the child's status file. Claude Code rewrites it when it becomes idle, becomes busy, or waits for a choice.
  *
  * The file is named after Claude Code's own pid. If `claude` is a wrapper that starts Claude Code as another process or
- * in a pid namespace, that is not the child's pid. Then the file that names the session counts.
+ * in a pid namespace, this pid is not the child's. Then the file that names the session counts.
  */
 export class StatusSource {
   readonly #folder: string;
@@ -223,13 +229,13 @@ export class StatusSource {
   /** Returns the status if it has changed since the last call. */
   read(): ReportedStatus | undefined {
     const file = fileAt(this.#path) ?? this.#fileOfSession();
-    // It does not exist yet, or was removed.
+    // The file does not exist yet, or was removed.
     if (file === undefined) return undefined;
     const mtime = file.mtime?.getTime() ?? Infinity;
     const written = `${file.ino} ${file.size} ${mtime}`;
     if (written === this.#settled) return undefined;
     if (Date.now() - mtime > SETTLED_MS) this.#settled = written;
-    // A file that is being written is no JSON. The next call reads it.
+    // A file that is being written is no valid JSON. The next call reads it.
     const { status, waitingFor, updatedAt, version } = readJsonObject(this.#path) ?? {};
     const seen = JSON.stringify([mtime, status, waitingFor, updatedAt]);
     if (seen === this.#seen || typeof status !== "string") return undefined;

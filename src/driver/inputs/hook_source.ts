@@ -13,21 +13,21 @@ export interface HookCall {
   /** The name of the event, or `STATUS_LINE`. */
   readonly event: string;
   readonly payload: HookPayload;
-  /** The id to answer it by, if it waits for an answer. */
+  /** The id for the answer, if the hook waits for one. */
   readonly id?: string;
-  /** The index of the caller's hook that it stands for. */
+  /** The index of the caller's hook in whose place this hook runs. */
   readonly callback?: number;
-  /** When it ran, in milliseconds since the epoch; absent if the file system does not tell. */
+  /** When the hook ran, in milliseconds since the epoch; absent if the file system has no times. */
   readonly ranAt?: number;
 }
 
-/** Most bytes of one read: the capacity of a FIFO, pipe(7). So a flood does not delay other inputs. */
+/** The maximum number of bytes of a read: the capacity of a FIFO, pipe(7). So a flood does not delay other inputs. */
 const MAX_READ = 65536;
-/** The longest line of our hooks: longer ones are not written atomically, pipe(7). */
+/** The maximum length of a line of our hooks, because longer lines are not written atomically, pipe(7). */
 const MAX_LINE = 4096;
-/** The line that says that the answer is in a file, or that there is none. */
+/** The line which means that the answer is in a file, or that there is none. */
 const NO_LINE = new TextEncoder().encode("\n");
-/** The largest payload, in bytes: a prompt of 10 MiB in which every character is escaped. */
+/** The maximum size of a payload, in bytes: a prompt of 10 MiB in which every character is escaped. */
 const MAX_PAYLOAD = 128_000_000;
 
 /** Reads the FIFO on which hooks announce their calls, and the files with their payloads. */
@@ -59,8 +59,8 @@ export class HookSource implements Disposable {
   }
 
   /**
-   * Makes the FIFO again if it was removed, for example by a cleaner of temporary files. A hook that finds no FIFO makes
-   * a file in its place and writes its line there: the next read returns that call.
+   * Recreates the FIFO if it was removed, for example by a cleaner of temporary files. A hook that finds no FIFO
+   * creates a file at its path and writes its line to the file; the next read returns that call.
    *
    * @returns whether there may be calls to read
    */
@@ -73,7 +73,7 @@ export class HookSource implements Disposable {
         : new Uint8Array();
       if (found !== undefined) Deno.removeSync(this.#fifoPath);
       this.#partial += this.#taken() + new TextDecoder().decode(said);
-      // A hook may have made a file in the meantime: the next call reads it.
+      // A hook may have created a file in the meantime. The next call reads it.
       if (!this.#makeFifo()) return true;
       const fd = openFifo(this.#fifoPath);
       this.#partial += this.#taken();
@@ -86,7 +86,7 @@ export class HookSource implements Disposable {
     return true;
   }
 
-  /** Makes the FIFO. Returns false if a hook has made a file in its place. */
+  /** Creates the FIFO. Returns false if a hook has created a file at its path. */
   #makeFifo(): boolean {
     try {
       makeFifo(this.#fifoPath);
@@ -97,7 +97,7 @@ export class HookSource implements Disposable {
     }
   }
 
-  /** The file in the place of the FIFO. */
+  /** The file at the path of the FIFO. */
   #inPlace(): Deno.FileInfo | undefined {
     try {
       return Deno.lstatSync(this.#fifoPath);
@@ -137,13 +137,13 @@ export class HookSource implements Disposable {
       Deno.writeFileSync(`${this.#payloadDir}/${id}${REPLY_SUFFIX}`, bytes, { mode: 0o600 });
       this.#write(id, NO_LINE);
     } catch {
-      // The hook cannot be given its answer, so it forbids what its event is about.
+      // The answer cannot reach the hook, so the hook forbids the action of its event.
       this.#unheard = true;
       this.veto(id);
     }
   }
 
-  /** Makes a hook that waits forbid what its event is about, if the event can be forbidden. */
+  /** Makes a waiting hook forbid the action of its event, if that is possible. */
   veto(id: string): void {
     this.#write(id, new TextEncoder().encode(`${FORBID}\n`));
   }
@@ -196,7 +196,7 @@ export class HookSource implements Disposable {
     }
   }
 
-  /** Ends the hooks that still wait. The child has ended or is about to end, and hooks can outlive it. */
+  /** Ends the waiting hooks. The child has ended or is about to end, and hooks can outlive it. */
   [Symbol.dispose](): void {
     closeFd(this.#fd);
     for (const name of namesIn(this.#payloadDir)) {

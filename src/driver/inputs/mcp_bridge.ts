@@ -13,12 +13,12 @@ import { isJsonObject, type JsonObject } from "../../json_object.ts";
 import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 import { isTooDeep } from "../../claude/wire/json_text.ts";
 
-/** Most bytes of one read: the capacity of a FIFO, pipe(7). */
+/** The maximum number of bytes of a read: the capacity of a FIFO, pipe(7). */
 const MAX_READ = 65_536;
-/** If so many bytes are unread, further messages are dropped. */
+/** The maximum number of unread bytes. Beyond it, further messages are dropped. */
 const MOST_UNREAD = 256 * 1024 * 1024;
 
-/** A connection for MCP over two FIFOs: a message a line. */
+/** An MCP connection over two FIFOs, with one message in each line. */
 class Connection implements Disposable {
   readonly #up: number;
   readonly #down: number;
@@ -32,7 +32,7 @@ class Connection implements Disposable {
     this.#down = openFifo(to);
   }
 
-  /** What to wait for. */
+  /** The descriptors to poll. */
   get interests(): readonly Interest[] {
     const owing = this.#owed.pending > 0 ? [{ fd: this.#down, write: true }] : [];
     return [{ fd: this.#up, read: true }, ...owing];
@@ -63,9 +63,9 @@ class Connection implements Disposable {
 }
 
 /**
- * The child's connection to an MCP server that this program is, for its caller or for itself; or to a program that is the
- * server. In that case messages between the child and the program are passed on unchanged, and this program can ask the
- * server too.
+ * The child's connection to an MCP server. This program may be the server, for its caller or for itself. Otherwise the
+ * server is another program: then messages between the child and the program are passed on unchanged, and this program
+ * can also ask the server.
  */
 export class McpBridge implements Disposable {
   readonly server: string;
@@ -86,14 +86,14 @@ export class McpBridge implements Disposable {
     stack.move();
   }
 
-  /** What to wait for. */
+  /** The descriptors to poll. */
   get interests(): readonly Interest[] {
     return [...this.#child.interests, ...this.#program?.interests ?? []];
   }
 
   /**
-   * Takes the messages to this program after a poll: those of the child, or the program's answers to our own requests
-   * and its lists of tools.
+   * Takes the messages to this program after a poll: the child's messages, or the server program's answers to our own
+   * requests and its lists of tools.
    */
   take(ready: readonly Ready[]): readonly JsonObject[] {
     const program = this.#program;

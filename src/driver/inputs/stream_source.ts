@@ -9,16 +9,16 @@ export interface RequestPart {
   readonly part: StreamedPart;
 }
 
-/** Collects what the API streams to the child, by watching the relay between the two. */
+/** Collects the API's streams to the child, by watching the relay between the two. */
 export class StreamSource {
-  /** Called when there are parts to take. */
+  /** Called when parts have arrived. */
   onArrival: (() => void) | undefined;
   readonly #sessionId: string;
   readonly #whole: boolean;
   #heard: RequestPart[] = [];
   #requests = 0;
 
-  /** @param options.whole false to collect only the parts that tell when an answer begins and ends */
+  /** @param options.whole false to collect only the beginnings and ends of answers */
   constructor(
     { sessionId, whole = true }: { readonly sessionId: string; readonly whole?: boolean },
   ) {
@@ -26,7 +26,7 @@ export class StreamSource {
     this.#whole = whole;
   }
 
-  /** Watches a request if it is one of the conversation: subagents and other sessions use the relay too. */
+  /** Watches a request if it belongs to the conversation, because subagents and other sessions also use the relay. */
   readonly watch = (request: RelayedRequest): ExchangeWatcher | undefined => {
     if (!isConversationRequest(request, this.#sessionId)) return undefined;
     const text = new TextDecoder().decode(request.body);
@@ -78,7 +78,7 @@ export class StreamSource {
 /** Decodes the body of an answer as it arrives. */
 interface StreamReader {
   readonly push: (bytes: Uint8Array) => void;
-  /** Ends the body, and calls back when everything has been decoded. */
+  /** Ends the body, and calls back when it has been completely decoded. */
   readonly end: (onEnd: () => void) => void;
 }
 
@@ -127,7 +127,7 @@ function isConversationRequest(
     [null, "main"].includes(headers.get("x-claude-code-request-class"));
 }
 
-/** Whether Claude Code is logged in with a subscription. The API sends limits only for those. */
+/** Whether Claude Code is logged in with a subscription. The API sends limits only for subscriptions. */
 function usesSubscription({ headers }: RelayedRequest): boolean {
   return hasBeta(headers, "oauth-");
 }
@@ -166,8 +166,8 @@ function readLimits(
 }
 
 /**
- * Whether a request asks for a stream. After a broken stream Claude Code asks again without one, and no part of that
- * answer is reported. Inside a JSON string the quotes would be escaped.
+ * Whether a request asks for a stream. After a broken stream, Claude Code repeats the request without a stream, and no
+ * part of that answer is reported. Inside a JSON string, the quotes would be escaped.
  */
 function isForStream(text: string): boolean {
   return text.includes('"stream":true');
@@ -176,9 +176,12 @@ function isForStream(text: string): boolean {
 /** The beginning of the prompt that asks for the summary of a compaction (2.1.330). */
 const SUMMARY = "Your task is to create a detailed summary of";
 
-/** Whether a request is for the summary of a compaction. Only its last message tells: headers, model and tools are equal. */
+/**
+ * Whether a request is for the summary of a compaction. Only its last message shows this, because headers, model and
+ * tools are equal.
+ */
 function isForSummary(text: string): boolean {
-  // Parsing a long conversation takes time, and few contain these words.
+  // Parsing a long conversation takes time, and few conversations contain these words.
   if (!text.includes(SUMMARY)) return false;
   try {
     const { messages } = JSON.parse(text) as { readonly messages?: unknown };
@@ -196,7 +199,10 @@ function textsOf(content: unknown): readonly string[] {
     .filter((text) => typeof text === "string");
 }
 
-/** Events that Claude Code reads. If one is no JSON, it gives up the answer; other events it ignores. */
+/**
+ * Events that Claude Code reads. If the data of such an event is no JSON, Claude Code abandons the answer. It ignores
+ * other events.
+ */
 const ANSWER_EVENT = /^(?:message|content_block)_/u;
 
 function parseEvent(data: string): JsonObject | undefined {

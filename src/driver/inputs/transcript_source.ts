@@ -7,12 +7,12 @@ import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { Input, Subagent, Untimed } from "../../conversation/control/input.ts";
 import type { JsonObject } from "../../json_object.ts";
 
-/** How many bytes are read at once, so that other inputs are not delayed and little memory is used. */
+/** The maximum number of bytes of a read, so that other inputs are not delayed and little memory is used. */
 const PORTION = 256_000;
 
 /**
- * Follows the session's transcript. It is found by the session's id: other Claude Codes that hooks and tools start write
- * transcripts to the same folder.
+ * Follows the session's transcript. It is found by the session's id, because other Claude Codes that hooks and tools
+ * start write transcripts to the same folder.
  *
  * The folder is named after the working directory, which `--worktree` changes. 2.1.330 moves the transcript when a turn
  * enters or leaves a worktree.
@@ -51,7 +51,9 @@ export class TranscriptSource {
     return this.#read?.isBehind === true;
   }
 
-  /** Reads complete lines since the last call, at most `PORTION` bytes. Lines that are no JSON objects are left out. */
+  /**
+   * Reads complete lines since the last call, limited to `PORTION` bytes. Lines that are no JSON objects are left out.
+   */
   read(): readonly Entry[] {
     const { path } = this;
     if (path === undefined) return [];
@@ -59,13 +61,15 @@ export class TranscriptSource {
     return this.#read().map(parseEntry).filter((entry) => entry !== undefined);
   }
 
-  /** Finds a transcript of the session that is new, or larger than the one that was copied in. */
+  /**
+   * Finds a transcript of the session that is new, or larger than the copy that was put there before the child's start.
+   */
   #find(): string | undefined {
     return namesIn(this.#projects).map((slug) => `${this.#projects}/${slug}/${this.#name}`)
       .find((path) => (sizeOf(path) ?? 0) > this.#known(path));
   }
 
-  /** How many bytes were copied in before the child's start. */
+  /** The number of bytes that were copied in before the child's start. */
   #known(path: string): number {
     return this.#resumed.get(path.slice(this.#projects.length + 1)) ?? 0;
   }
@@ -83,7 +87,7 @@ function sizeOf(path: string): number | undefined {
 
 /** Follows a growing file. */
 interface LineFollower {
-  /** Returns the complete lines since the last call, at most as many as are read at once. */
+  /** Returns the complete lines since the last call, limited to the bytes of one read. */
   (): readonly string[];
   /** Whether the last call has left lines unread. */
   readonly isBehind: boolean;
@@ -93,8 +97,8 @@ interface LineFollower {
  * Follows a growing file. A file that does not exist or cannot be read has no lines.
  *
  * @param place returns the path of the file, which may be moved
- * @param options.from how many bytes at the beginning are skipped
- * @param options.most how many bytes are read at once; all by default
+ * @param options.from the number of skipped bytes at the beginning
+ * @param options.most the maximum number of bytes of a read; all by default
  */
 export function followLines(
   place: () => string | undefined,
@@ -145,7 +149,7 @@ export class SubagentSource {
 
   /**
    * @param options.resumed the sizes of files before the child's start, by path below `projects/`
-   * @param options.mirrored whether notes are reported too
+   * @param options.mirrored whether notes are also reported
    */
   constructor(options: {
     readonly configDir: string;
@@ -158,7 +162,7 @@ export class SubagentSource {
   }
 
   /**
-   * Reads the complete lines since the last call. Those of one subagent are in order, and follow its note.
+   * Reads the complete lines since the last call. The lines of one subagent are in order, and follow its note.
    *
    * @param transcript the path of the session's own transcript
    */
@@ -211,8 +215,8 @@ function subagentOf(agentId: string, note: JsonObject): Subagent {
 }
 
 /**
- * Follows a note, which Claude Code rewrites. Each call returns it if it has changed, and a note of an earlier run when
- * its subagent writes again. A half-written note is left to the next call.
+ * Follows a note, which Claude Code rewrites. Each call returns the note if it has changed. It returns the note of an
+ * earlier run when the note's subagent writes again. The next call reads a half-written note.
  */
 function followNote(
   read: () => JsonObject | undefined,

@@ -21,7 +21,7 @@ export interface Check {
   readonly skipped?: true;
   /** The finding in a few words, without secrets. */
   readonly detail: string;
-  /** What to do about a problem. */
+  /** The remedy for a problem. */
   readonly suggestion?: string;
   /** The finding for programs: names, versions, milliseconds, bytes. */
   readonly data: Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export function skippedCheck(name: CheckName, why: string): Check {
   return { name, ok: true, skipped: true, detail: why, data: {} };
 }
 
-/** Width of the longest name of a check. */
+/** The width of the longest name of a check. */
 const NAME_WIDTH = "leftovers".length;
 
 const MARKS = {
@@ -65,7 +65,7 @@ export function renderCheck(check: Check, style: ReportStyle): string {
   return style.colour ? text.replace(sign, `\x1b[${mark.colour}m${sign}\x1b[m`) : text;
 }
 
-/** The words of a text. Texts of files and other programs may contain escape sequences, which are made visible. */
+/** The words of a text. A text from a file or another program may contain escape sequences, which become visible. */
 function wordsOf(text: string): readonly string[] {
   return escapeInvisible(text.replace(/[ \t\r\n]+/gu, " ").trim()).split(" ");
 }
@@ -86,7 +86,7 @@ interface ReportStyle {
   /** Whether the marks may be characters other than ASCII. */
   readonly unicode: boolean;
   readonly colour: boolean;
-  /** Longest line. */
+  /** The maximum length of a line. */
   readonly columns: number;
 }
 
@@ -124,7 +124,7 @@ const TIMES = [
   { name: "s", ms: 1000 },
 ] as const;
 
-/** A duration in the largest unit of which it has at least two, rounded down: "3 h", "90 min", "364 days". */
+/** A duration, rounded down, in the largest unit that gives at least two: "3 h", "90 min", "364 days". */
 export function formatDuration(durationMs: number): string {
   const unit = TIMES.find(({ ms }) => durationMs >= 2 * ms) ?? TIMES[3];
   const count = Math.floor(durationMs / unit.ms);

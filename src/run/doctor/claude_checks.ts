@@ -190,7 +190,7 @@ function isoTime(ms: number | undefined): string | null {
 const LIMIT_MS = 5000;
 
 /**
- * Checks whether the API can be reached. Any HTTP response will do; the request has no login. Deno's `fetch` reads
+ * Checks whether the API can be reached. Any HTTP response counts; the request has no login. Deno's `fetch` reads
  * `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.
  *
  * @param options.baseUrl the value of `ANTHROPIC_BASE_URL`
@@ -241,7 +241,7 @@ export async function apiCheck(options: {
   }
 }
 
-/** The last reason in an error of Deno's `fetch`. The reasons before it repeat the complete URL. */
+/** The last reason in an error of Deno's `fetch`. The earlier reasons repeat the complete URL. */
 function rootCause(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   const { message } = (cause instanceof Error ? cause : error) as Error;

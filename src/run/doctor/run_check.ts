@@ -76,13 +76,13 @@ export async function runCheck(options: {
 /** The entrypoint that the interactive Claude Code reports to the API. */
 const ENTRYPOINT = "cli";
 
-/** How many characters of the answer are shown. */
+/** The maximum number of characters of the answer that are shown. */
 const MOST_SHOWN = 40;
 
 /**
  * Judges a run by its answer and its entrypoint, and shows its times.
  *
- * @param options.totalMs the time from before the sandbox was made until it was removed
+ * @param options.totalMs the time from before the sandbox was created until it was removed
  */
 export function judgeRun(options: {
   readonly report: RunReport;
@@ -92,7 +92,7 @@ export function judgeRun(options: {
 }): Check {
   const { report, facts: { entrypoint, model }, times, totalMs } = options;
   const { result: { result: text = "" }, problem } = report;
-  // The rest of the time is this program's own.
+  // The rest of the time belongs to this program.
   const ownMs = times.exitMs === undefined ? undefined : totalMs - times.exitMs;
   const data = {
     exit_code: report.exitCode,
@@ -176,7 +176,7 @@ export function sessionFacts(entries: readonly Entry[]): SessionFacts {
 /** Bracketed paste, which Claude Code switches on before it shows the input box or a dialog. */
 const PASTE_MODE = "?2004";
 
-/** When steps of a session were first observed, in milliseconds since the child's start. */
+/** When each step of a session was first observed, in milliseconds since the child's start. */
 interface RunTimes {
   /** The child wrote the first byte to its terminal. */
   readonly firstByteMs?: number;

@@ -101,14 +101,14 @@ async function runShell(): Promise<
   return { path: pty.path, exit, output };
 }
 
-/** Free disk space that a run needs for its transcript and logs, in bytes. */
+/** The minimum free disk space that a run needs for its transcript and logs, in bytes. */
 const LEAST_FREE = 10_000_000;
 
 /** How long a line may take through a FIFO, in milliseconds. */
 const FIFO_LIMIT_MS = 1000;
 
 /**
- * Checks a place for private folders: a folder in it is readable by nobody else, has room, and can have a FIFO.
+ * Checks a place for private folders: only this user can read a folder in it, it has room, and it can have a FIFO.
  *
  * @param tmp the place
  */
@@ -131,7 +131,7 @@ export async function fifoCheck(tmp: string): Promise<Check> {
 }
 
 /**
- * Makes a private folder, checks it and removes it.
+ * Creates a private folder, checks it and removes it.
  *
  * @returns the free disk space in bytes
  * @throws {Error} when a run could not use the folder

@@ -8,14 +8,14 @@ import { LARGEST_AGENT_FILE, type OtherAgents } from "../plan/caller_agents.ts";
 import { flagValues, type RunOrder } from "../plan/run_order.ts";
 import type { Places } from "./project_facts.ts";
 
-/** The largest file that `--agents` may name, in bytes. */
+/** The maximum size of a file that `--agents` names, in bytes. */
 const LARGEST_NAMED_FILE = 16 * 1024 * 1024;
 
 /**
- * Reads the file that the last `--agents` names: `claude -p` takes a value that is no JSON as a path (2.1.330), the
+ * Reads the file that the last `--agents` names. `claude -p` treats a value that is no JSON as a path (2.1.330), the
  * interactive Claude Code does not.
  *
- * @returns the text of a JSON object; undefined if the value is empty or begins like an object itself
+ * @returns the text of a JSON object; undefined if the value is empty or itself begins like an object
  * @throws {CliError} when the value is other JSON, or the file has no JSON object
  */
 export function readNamedAgents(
@@ -54,7 +54,7 @@ function agentsError(why: string, cause?: unknown): CliError {
   });
 }
 
-/** How many entries of folders are read, and to which depth. */
+/** The maximum number of folder entries that are read, and the maximum depth. */
 const MOST_ENTRIES = 5000;
 const DEEPEST = 8;
 
@@ -97,7 +97,7 @@ export function findOtherAgents(
   return { names };
 }
 
-/** The names in a folder, read one by one. Claude Code ignores what it cannot read, too. */
+/** The names in a folder, read one by one. Claude Code also ignores entries that it cannot read. */
 function* namesInFolder(dir: string): Generator<string> {
   try {
     for (const { name } of Deno.readDirSync(dir)) yield name;
@@ -110,8 +110,8 @@ function* namesInFolder(dir: string): Generator<string> {
 const LINE_END = /\r\n|[\n\r\x85\u2028\u2029]/u;
 
 /**
- * The name of an agent in a file: undefined if the file has none, null if only a YAML parser could tell, because YAML has
- * many ways to write a key and a name.
+ * The name of an agent in a file: undefined if the file has none, null if only a YAML parser could find it, because
+ * YAML has many ways to write a key and a name.
  */
 function agentName(text: string): string | undefined | null {
   const [opening = "", ...rest] = text.split(LINE_END);

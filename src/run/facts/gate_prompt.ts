@@ -19,12 +19,12 @@ import type { RunOrder } from "../plan/run_order.ts";
 import { UNKNOWN_VERSION } from "./settings_documents.ts";
 
 /**
- * Longest prompt for the rendezvous socket, in characters of JSON. 2.1.330 rejects lines of more than 1,048,576
- * characters; the prompt has some text around it.
+ * The maximum length of a prompt for the rendezvous socket, in characters of JSON. 2.1.330 rejects lines of more than
+ * 1,048,576 characters, and a line holds more than the prompt.
  */
 export const LONGEST_SOCKET_PROMPT = 1_048_500;
 
-/** Where skills and custom commands are found. */
+/** The places of skills and custom commands. */
 interface CommandFacts {
   readonly projectRoot: string;
   /** The user's config dir. */
@@ -33,7 +33,7 @@ interface CommandFacts {
 }
 
 /**
- * Decides how a prompt is carried out. A command of the interactive Claude Code's own never reaches a child: it is
+ * Decides how a prompt is carried out. A command of the interactive Claude Code itself never reaches a child: it is
  * answered, left to a headless helper, or refused.
  *
  * @param options.conversation whether the prompt is a message of a conversation
@@ -79,13 +79,13 @@ export function gatePrompt(
       };
     }
     case "answer":
-      // In a conversation, a headless helper has to describe the session with the answer.
+      // In a conversation, a headless helper has to describe the session together with the answer.
       return conversation
         ? { expands: false, asked: { version, unavailable: true } }
         : { expands: false, answer: { text: judgement.text, version } };
     case "ask": {
       const { kind: _, ...asked } = judgement;
-      // A run of such a command alone is a session too, which a later run can resume.
+      // A run of only such a command is also a session, which a later run can resume.
       const notes = !conversation && options.persistSession && asked.clears !== true;
       return { expands: false, asked: { version, ...asked, ...(notes ? { notes } : {}) } };
     }
@@ -94,7 +94,7 @@ export function gatePrompt(
   }
 }
 
-/** Whether the root folder has an entry of that name. Claude Code checks no deeper path either. */
+/** Whether the root folder has an entry of that name. Claude Code does not check deeper paths either. */
 function isPath(name: string): boolean {
   try {
     return /^[\w:-]+$/u.test(name) && Deno.statSync(`/${name}`) !== undefined;
@@ -121,14 +121,15 @@ export function commandPlaces(
 }
 
 /**
- * How many characters a skill's name, and all names together, may have to be hidden. Claude Code ends at settings of more
- * than 2 MiB (2.1.330), and a project chooses its names. The model sees further skills, but cannot load them.
+ * The maximum number of characters of a skill's name, and of all names together, for which skills are hidden. Claude
+ * Code ends at settings of more than 2 MiB (2.1.330), and a project chooses its names. The model sees further skills,
+ * but cannot load them.
  */
 const LONGEST_NAME = 1000;
 const MOST_CHARACTERS = 300_000;
 
 /**
- * The skills that the caller has not chosen, including those of Claude Code itself.
+ * The skills that the caller has not chosen, including Claude Code's own.
  *
  * @param options.version the version of Claude Code
  */

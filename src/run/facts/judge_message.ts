@@ -23,16 +23,16 @@ type UserLine = Extract<CallerLine, { readonly type: "user" }>;
 /** Decides how a message of the caller reaches the child, or why it does not. */
 export type MessageJudge = (line: UserLine) => Message;
 
-/** What a judge has to know about the run. */
+/** The facts about the run that a judge needs. */
 interface JudgeFacts {
   readonly version: string | undefined;
   readonly projectRoot: string;
   readonly userConfig: UserConfig;
   readonly settings: readonly JsonObject[];
   readonly mcpServers: number;
-  /** Whether a hook of the caller's or of settings runs at each prompt. */
+  /** Whether a hook of the caller or of settings runs at each prompt. */
   readonly watchesPrompts: boolean;
-  /** Why the `initialize` request is refused. Messages are refused too, because the caller may rely on its hooks. */
+  /** Why the `initialize` request is refused. Messages are also refused, because the caller may rely on its hooks. */
   readonly refusal?: string | undefined;
   /** The entries of the resumed session. */
   readonly earlier?: readonly Entry[];
@@ -43,10 +43,10 @@ interface JudgeFacts {
 /** The answer of `claude -p` 2.1.330 to a text of white space. White space in blocks goes to the model. */
 const BLANK = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
 
-/** Stands before a message that is not the user's, for the model (2.1.330). */
+/** The text that Claude Code 2.1.330 puts before a message that is not the user's, for the model. */
 const NOT_THE_USERS = "[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]\n";
 
-/** An `@` that may mention a file. The one in a mail address does not. */
+/** An `@` that may mention a file. The `@` of a mail address does not. */
 const MENTION = /(?<![\w.])@/u;
 
 /** Creates a judge for the messages of a conversation. It accepts each id once. */
@@ -82,7 +82,7 @@ interface Draft {
   readonly facts: JudgeFacts;
 }
 
-/** Remembers the ids of messages. An id of an earlier message marks a repetition. */
+/** Records the ids of messages. An id of an earlier message marks a repetition. */
 function watchRepetitions(
   order: RunOrder,
   { earlier = [], transcript = "" }: JudgeFacts,
@@ -158,7 +158,7 @@ function pasteImages({ line, fields }: Draft): Message | undefined {
   });
 }
 
-/** A message that is too long for the socket goes to the fd 0 of another child, if it stays unchanged there. */
+/** A message that is too long for the socket goes to the fd 0 of another child, if fd 0 does not change it. */
 function sendLong({ line: { content }, fields, sent, order }: Draft): Message | undefined {
   const { length } = JSON.stringify(sent);
   if (length <= LONGEST_SOCKET_PROMPT) return undefined;

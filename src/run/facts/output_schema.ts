@@ -6,9 +6,9 @@ import { isTooDeep } from "../../claude/wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 import type { OutputSchema } from "../plan/plan_facts.ts";
 
-/** Longest schema, in UTF-16 code units. Claude Code 2.1.330 accepts schemas of 100,000 values. */
+/** The maximum length of a schema, in UTF-16 code units. Claude Code 2.1.330 accepts schemas of 100,000 values. */
 const MAX_LENGTH = 1_000_000;
-/** How many characters of a value, and of a name, the model is shown. */
+/** The maximum number of characters of a value, and of a name, that the model sees. */
 const LONGEST_VALUE = 300;
 const LONGEST_NAME = 80;
 
@@ -72,7 +72,7 @@ function outputProblem(error: ErrorObject, value: unknown): OutputProblem {
   return { text, ...definedFields({ found: foundOrAllowed(error, value) }) };
 }
 
-/** The value that was found, or the values that are allowed. 2.1.330 appends them. */
+/** The found value, or the allowed values. 2.1.330 appends them. */
 function foundOrAllowed(
   { keyword, instancePath, params }: ErrorObject,
   value: unknown,

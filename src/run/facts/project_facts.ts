@@ -12,7 +12,7 @@ import { absolutePath, realPath, upFrom } from "../../paths.ts";
 import type { Distrust, InstructionFiles, ProjectSource } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 
-/** Where a run's settings, servers and agents are. */
+/** The places of a run's settings, servers and agents. */
 export interface Places {
   readonly projectRoot: string;
   /** The root of the working directory's git repository, or the working directory itself. */
@@ -39,17 +39,17 @@ export function placesOf(order: RunOrder, userDir: string): Places {
 }
 
 /**
- * The folder whose settings, MCP servers, skills, commands, agents, output styles and workflows are the project's: that
- * of `--project-config-root` (2.1.330), or the working directory. Instructions, git, trust, writable folders and the
- * session always belong to the working directory.
+ * The folder whose settings, MCP servers, skills, commands, agents, output styles and workflows are the project's: the
+ * value of `--project-config-root` (2.1.330), or the working directory. Instructions, git, trust, writable folders and
+ * the session always belong to the working directory.
  *
- * @throws {CliError} when it is not a folder, which Claude Code says on its screen only
+ * @throws {CliError} when it is not a folder. Claude Code reports this only on its screen
  */
 export function projectRootOf(
   { projectConfigRoot: named, cwd }: Pick<RunOrder, "projectConfigRoot" | "cwd">,
 ): string {
   if (named === undefined) return cwd;
-  // Claude Code takes two leading slashes as the name of a machine.
+  // Claude Code reads two leading slashes as the name of a machine.
   if (!/^\/(?!\/)/u.test(named)) throw rootError(`"${named}" is not an absolute local path`);
   try {
     Deno.readDirSync(named);
@@ -66,11 +66,14 @@ function rootError(why: string, cause?: unknown): CliError {
   });
 }
 
-/** How much of a project is searched for AGENTS.md. Searching more would take longer than the plugin that reads it. */
+/**
+ * The maximum number of folders that are searched for AGENTS.md. A longer search would take more time than the plugin
+ * that reads it.
+ */
 const MAX_FOLDERS = 64;
 const MAX_NAMES = 2000;
 
-/** Looks for CLAUDE.md and AGENTS.md in the places where Claude Code does (2.1.330). */
+/** Looks for CLAUDE.md and AGENTS.md in the places that Claude Code reads (2.1.330). */
 export function instructionFiles(
   cwd: string,
   { root, projectRoot, userDir, sources }: Pick<
@@ -158,11 +161,11 @@ const SANDBOX_PROGRAMS = { bwrap: "bubblewrap", socat: "socat" } as const;
 
 /**
  * The packages that Claude Code's own sandbox lacks. If any is missing, Claude Code runs commands without the sandbox,
- * and says so on its screen only (2.1.330).
+ * and reports this only on its screen (2.1.330).
  *
  * @param settings later ones override earlier ones
  * @returns undefined if settings do not ask for a sandbox
- * @throws {CliError} when settings require the sandbox: Claude Code would end during the turn without an error
+ * @throws {CliError} when settings require the sandbox, because Claude Code would end during the turn without an error
  */
 export function sandboxLackOf(
   settings: readonly JsonObject[],

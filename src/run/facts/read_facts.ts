@@ -46,12 +46,13 @@ import {
 } from "./settings_documents.ts";
 
 /**
- * Reads everything that a plan depends on. Of several problems, the one to mend first is reported.
+ * Reads all facts on which a plan depends. If there are several problems, reports the one that the user should solve
+ * first.
  *
  * @param before facts of an earlier call that cannot have changed
- * @throws {CliError} when claude is missing or too old, the prompt is a refused command, there is no login, or the system
- * lacks something
- * @throws {UnfitFileError} when something that is no file is in the place of a user's file
+ * @throws {CliError} when claude is missing or too old, the prompt is a refused command, there is no login, or the
+ * system lacks a feature
+ * @throws {UnfitFileError} when the path of a user's file is no regular file
  */
 export async function readFacts(
   order: RunOrder,
@@ -61,7 +62,7 @@ export async function readFacts(
   requireSystem();
   const binary = findClaude({ named: order.claudeBinary, env, cwd });
   const stated = before.version ?? supportedVersionIn(binary);
-  // Claude Code prints its version while this program reads everything else.
+  // Claude Code prints its version while this program reads all other facts.
   const known = stated === undefined
     ? import("../../claude/program/claude_version.ts").then(({ cachedVersion }) =>
       cachedVersion(binary, env, { cwd })
@@ -78,7 +79,8 @@ export async function readFacts(
       warnings: [...learnt.warnings, ...warnings],
     };
   } finally {
-    // An outdated version is reported before any other problem, and the process that prints it must not be left.
+    // An outdated version is reported before any other problem, and this program must wait for the process that prints
+    // it.
     await known;
   }
 }
@@ -144,7 +146,7 @@ async function readOtherFacts(
   };
 }
 
-/** Flags that some supported versions lack. Claude Code then ends, and says why on its screen only. */
+/** Flags that some supported versions lack. Such a version ends, and reports the reason only on its screen. */
 const RECENT_FLAGS = ["--fast-mode", "--include-unsupported-models"];
 
 async function refuseUnknownFlags({ forwarded }: RunOrder, askVersion: AskVersion): Promise<void> {
@@ -180,7 +182,7 @@ function folderFacts(
   };
 }
 
-/** Commands in settings that renew a login. `claude -p` reports nothing but their progress as auth status. */
+/** Commands in settings that renew a login. `claude -p` reports only their progress as auth status. */
 const RENEWALS = ["awsAuthRefresh", "gcpAuthRefresh"];
 
 /** Refuses settings that silence our hooks, and renewals of a login whose progress would have to be reported. */
@@ -213,7 +215,7 @@ async function loadCredentials(env: Environment): Promise<readonly PassedCredent
   return await readCredentials(env);
 }
 
-/** Warnings about the facts. The version is asked for only if settings or flags may cause warnings. */
+/** Warnings about the facts. The version is read only if settings or flags may cause warnings. */
 async function warningsOf(
   order: RunOrder,
   { version, ...facts }: Omit<WarnedFacts, "version"> & { readonly version: AskVersion },
@@ -296,7 +298,9 @@ async function gateRun(
   return gatePrompt({ ...order, prompt, isTraced }, { ...facts, version: await version() });
 }
 
-/** Reads the JSON Schema of structured answers. A schema of the caller's that is invalid only fails its request. */
+/**
+ * Reads the JSON Schema of structured answers. An invalid schema in the caller's request only makes that request fail.
+ */
 async function readOutput(
   { jsonSchema, initialized }: RunOrder,
 ): Promise<Pick<RunFacts, "output" | "outputProblem">> {
@@ -311,7 +315,7 @@ async function readOutput(
   }
 }
 
-/** Files among the added directories, which `claude -p` warns about in text output. */
+/** Files among the added directories. `claude -p` warns about them in text output. */
 function addedFilesOf({ addDirs, cwd, answerAlone }: RunOrder): RunFacts["addedFiles"] {
   if (answerAlone !== true) return undefined;
   const files = addDirs.filter((dir) => isNoFolder(absolutePath(dir, cwd)));

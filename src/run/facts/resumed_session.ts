@@ -20,7 +20,7 @@ import type { RunOrder } from "../plan/run_order.ts";
 import { readProcessStat } from "../../sandbox/run_processes.ts";
 import { isJsonObject } from "../../json_object.ts";
 
-/** Where sessions are searched. */
+/** The places in which sessions are searched for. */
 export interface SessionPlaces {
   /** The user's config dir. */
   readonly configDir: string;
@@ -31,22 +31,22 @@ export interface SessionPlaces {
 /** A file with the name of a session's transcript. */
 interface Candidate {
   readonly id: string;
-  /** Path below `projects/`. */
+  /** The path below `projects/`. */
   readonly path: string;
-  /** Milliseconds since the epoch. */
+  /** The time of the last change, in milliseconds since the epoch. */
   readonly modified: number;
-  /** In bytes. */
+  /** The size in bytes. */
   readonly size: number;
 }
 
 const TRANSCRIPT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/iu;
 
-/** How many bytes of a transcript's beginning and of its end are searched for a title. */
+/** The number of bytes at a transcript's beginning and at its end that are searched for a title. */
 const TITLED_BYTES = 65_536;
 
 /**
- * Finds the session to resume, as `claude -p` does. The latest session is the one of the working directory that was
- * written to last, by any program. Titles are searched in all worktrees of the repository.
+ * Finds the session to resume, as `claude -p` does. The latest session is the session of the working directory to which
+ * any program wrote last. Titles are searched for in all worktrees of the repository.
  *
  * Transcripts of killed runs must have been moved to the user's config dir before.
  */
@@ -85,7 +85,7 @@ export function readEntries(
   return entries;
 }
 
-/** The session that was written to last and has a message. Background sessions that still work are skipped. */
+/** The last written session that has a message. Background sessions that still work are skipped. */
 function latestSession({ configDir, cwd }: SessionPlaces): string | undefined {
   const working = backgroundSessions(configDir);
   for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
@@ -119,7 +119,10 @@ function sessionsTitled(name: string, { configDir, cwd }: SessionPlaces): readon
   return [...new Set(found.map(({ id }) => id))];
 }
 
-/** The project folders of all worktrees and of folders in them; with one worktree, that of the working directory. */
+/**
+ * The project folders of all worktrees and of folders in them. With only one worktree, the project folder of the
+ * working directory.
+ */
 function slugsOf(cwd: string, configDir: string): readonly string[] {
   const own = projectSlug(cwd);
   const worktrees = worktreesOf(cwd).map(projectSlug);
@@ -149,7 +152,7 @@ function findTranscript(
   return undefined;
 }
 
-/** Transcripts in project folders, the one that was written to last first. */
+/** Transcripts in project folders, the last written first. */
 function candidatesIn(slugs: readonly string[], configDir: string): readonly Candidate[] {
   return slugs.flatMap((slug) =>
     namesIn(`${configDir}/projects/${slug}`).flatMap((name): readonly Candidate[] => {
@@ -157,7 +160,7 @@ function candidatesIn(slugs: readonly string[], configDir: string): readonly Can
       if (id === undefined) return [];
       const path = `${slug}/${name}`;
       try {
-        // Links are not followed: nobody has named them, and they may lead anywhere.
+        // Links are not followed, because nobody has named them, and they may lead to any file.
         const { isFile, mtime, size } = Deno.lstatSync(`${configDir}/projects/${path}`);
         return isFile ? [{ id, path, modified: mtime?.getTime() ?? 0, size }] : [];
       } catch {
@@ -218,12 +221,12 @@ export function resumedPart(
   });
 }
 
-/** The largest record of a process that is read, in bytes: they have less than a thousand. */
+/** The maximum size of a process's record, in bytes. Real records have less than a thousand. */
 const LIMIT = 65_536;
 
 /**
- * The ids of the sessions that Claude Code has at work in the background just now, by the record each of its processes
- * keeps in the user's config dir.
+ * The ids of the sessions that currently work in the background. Each process of Claude Code keeps a record in the
+ * user's config dir.
  */
 function backgroundSessions(configDir: string): ReadonlySet<string> {
   const sessions = new Set<string>();
@@ -238,7 +241,7 @@ function backgroundSessions(configDir: string): ReadonlySet<string> {
       if (typeof sessionId !== "string" || typeof pid !== "number") continue;
       if (readProcessStat(pid)?.ended === false) sessions.add(sessionId);
     } catch {
-      // It has ended meanwhile, or is no record.
+      // The process has ended in the meantime, or the file is no record.
     }
   }
   return sessions;

@@ -9,13 +9,13 @@ import type { RunFacts } from "../plan/plan_facts.ts";
 import { flagValues, type RunOrder } from "../plan/run_order.ts";
 import type { Places } from "./project_facts.ts";
 
-/** Asks Claude Code for its version. Only the first call starts it, which takes 8 to 60 ms. */
+/** Asks Claude Code for its version. Only the first call starts Claude Code, which takes 8 to 60 ms. */
 export type AskVersion = () => Promise<string | undefined>;
 
-/** Stands for the version of a program that names none: newer than every profile. */
+/** The version that is assumed for a program that names none: newer than every profile. */
 export const UNKNOWN_VERSION = "9999.0.0";
 
-/** Stands for `--settings` if the flag is missing. Nothing has to be loaded to judge it. */
+/** Used if `--settings` is missing. Nothing has to be loaded to judge it. */
 const NO_SETTINGS: SettingsDocument = {
   source: "flags",
   name: "--settings",
@@ -23,7 +23,7 @@ const NO_SETTINGS: SettingsDocument = {
   faults: [],
 };
 
-/** The document of `--settings`, and the caller's settings with what it has changed since. */
+/** The document of `--settings`, and the caller's settings with the caller's later changes. */
 export interface GivenSettings extends Pick<RunFacts, "callerSettings"> {
   readonly given: SettingsDocument;
 }
@@ -107,7 +107,7 @@ async function withAbsolutePaths(
 
 const isOn = (value: unknown) => value !== undefined && value !== false && value !== "false";
 
-/** Settings with which only an administrator's hooks run, and the values that do so. */
+/** Settings with which only an administrator's hooks run, and the values that have this effect. */
 const SILENCING: Readonly<Record<string, (value: unknown) => boolean>> = {
   disableAllHooks: isOn,
   allowManagedHooksOnly: isOn,
@@ -116,7 +116,7 @@ const SILENCING: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /**
- * The restrictions of `--managed-settings`. Claude Code reads the flag itself: it ignores everything that would allow
+ * The restrictions of `--managed-settings`. Claude Code itself reads the flag. It ignores values that would allow
  * something, and the whole flag if an administrator has set other settings (2.1.330).
  *
  * @throws {UnsupportedError} when they disable our hooks

@@ -27,23 +27,23 @@ const FOLDERS = ["rules", "output-styles", "agents", "commands", "skills"];
 /** The folder of an administrator's settings and instructions. */
 const MANAGED = "/etc/claude-code";
 
-/** How many files are checked, and how many bytes of each are searched for `@` mentions. */
+/** The maximum number of checked files, and the maximum number of bytes of each that are searched for `@` mentions. */
 const MAX_FILES = 1000;
 const MAX_BYTES = 1_000_000;
 
-/** Compares what a child has read at its start with what it would read now. */
+/** Compares the files and settings that a child has read at its start with the current ones. */
 export interface Surroundings {
-  /** Whether a child that starts now would read the same. */
+  /** Whether a child that starts now would read the same content. */
   readonly isUpToDate: () => Promise<boolean>;
   /**
-   * Whether that may have changed since {@linkcode isUpToDate} was called last. This check is cheap: it compares the date
-   * and the times of files, and does not ask git.
+   * Whether the content may have changed since the last call of {@linkcode isUpToDate}. This check is cheap: it
+   * compares the date and the times of files, and does not ask git.
    */
   readonly mayHaveChanged: () => boolean;
 }
 
 /**
- * Remembers what a child that starts now reads.
+ * Records the content that a child reads when it starts now.
  *
  * @throws {CliError} as {@linkcode readFacts} does
  */
@@ -61,11 +61,12 @@ export async function watchSurroundings(order: RunOrder): Promise<Surroundings> 
 }
 
 /**
- * Everything that Claude Code reads at its start and does not read again for its first turn (2.1.330), as text. As long as
- * it stays the same, a child that waits for its first message sends the model the same request as a new child.
+ * All content that Claude Code reads at its start and does not read again for its first turn (2.1.330), as text. While
+ * it is unchanged, a child that waits for its first message sends the model the same request as a new child.
  *
- * Skills, agents and commands are included although Claude Code reads them again: a child that was suspended may get its
- * first message before it does. Of a login only its kind is included, because the child reads a renewed token itself.
+ * Skills, agents and commands are included although Claude Code reads them again, because a child that was suspended
+ * may get its first message before it does. Only the kind of a login is included, because the child itself reads a
+ * renewed token.
  */
 async function fullState(order: RunOrder, facts: RunFacts): Promise<string> {
   const { env, cwd } = order;
@@ -74,7 +75,7 @@ async function fullState(order: RunOrder, facts: RunFacts): Promise<string> {
     folders: facts.folders,
     apiKey: undefined,
   });
-  // Claude Code sends the model the git status and log, which depend on files, branch and commit.
+  // Claude Code sends the git status and log to the model. They depend on files, branch and commit.
   const git = isInRepository(order) ? await gitStatus({ cwd, env }) : undefined;
   return JSON.stringify({
     today: daysOf(env),
@@ -92,7 +93,7 @@ async function fullState(order: RunOrder, facts: RunFacts): Promise<string> {
   });
 }
 
-/** The part of that state that is cheap to read. */
+/** The part of the full state that is cheap to read. */
 function cheapState(order: RunOrder, facts: RunFacts): string {
   const { userConfig, projectRoot, root, documents } = facts;
   const files = [
@@ -121,7 +122,7 @@ function cheapState(order: RunOrder, facts: RunFacts): string {
   ]);
 }
 
-/** Files that Claude Code reads and this program does not. */
+/** Files that Claude Code reads, but this program does not. */
 function filesOf(order: RunOrder, facts: RunFacts): readonly string[] {
   const { userConfig, root } = facts;
   const repository = `${repositoryOf(root)}/.git`;
@@ -200,7 +201,10 @@ function instructionsOf(
   ];
 }
 
-/** The states of files, of files in folders, and of files that instructions mention with `@`; of many, the first ones. */
+/**
+ * The states of files, of files in folders, and of files that instructions mention with `@`. If there are too many,
+ * only the first ones.
+ */
 function statesOf(
   paths: readonly string[],
   { home }: { readonly home: string },

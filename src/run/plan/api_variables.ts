@@ -12,7 +12,10 @@ interface VariableSources {
   readonly settings: readonly JsonObject[];
 }
 
-/** A variable as Claude Code sees it: the last settings that set it override the environment. Empty if it is not set. */
+/**
+ * The value of a variable in Claude Code: the last settings that set it override the environment. Empty if it is not
+ * set.
+ */
 export function variableOf(name: string, { env, settings }: VariableSources): string {
   const value = settings.map(({ env }) => isJsonObject(env) ? env[name] : undefined)
     .findLast((each) => typeof each === "string");
@@ -30,8 +33,9 @@ export function tracesSpans(sources: VariableSources): boolean {
 export const WITHOUT_MEMORY = "CLAUDE_CODE_DISABLE_AUTO_MEMORY";
 
 /**
- * The variables of `--deterministic`, which make Claude Code send the same requests in each run (2.1.330): no memory, no
- * state of the git repository, and no line about itself, which contains a checksum. The relay removes the rest.
+ * The variables of `--deterministic`, which make Claude Code send equal requests in each run (2.1.330): no memory, no
+ * state of the git repository, and no line about Claude Code itself, which contains a checksum. The relay replaces all
+ * other differences.
  */
 export function deterministicVariables(
   { deterministic }: Pick<RunOrder, "deterministic">,
@@ -45,7 +49,7 @@ export function deterministicVariables(
     : {};
 }
 
-/** The only beta header that Claude Code lets its user add (2.1.330). */
+/** The only beta header that users may add to Claude Code's requests (2.1.330). */
 const ALLOWED_BETA = "context-1m-2025-08-07";
 
 /** The beta header that `--task-budget` adds. */
@@ -112,19 +116,19 @@ function withTaskBudget(body: string, total: number): string {
   });
 }
 
-/** The API that Claude Code would ask. */
+/** The API to which Claude Code would send its requests. */
 export interface Upstream {
   readonly url: URL;
   /** Whether it is Anthropic's own API, for which Claude Code has more features. */
   readonly isFirstParty: boolean;
-  /** The environment, with the variables of settings, which override it. */
+  /** The environment, overridden by the variables of settings. */
   readonly env: Environment;
 }
 
 /** Anthropic's own API. */
 export const FIRST_PARTY = "https://api.anthropic.com";
 
-/** Variables that make Claude Code ask another API, or ask it in a way that a relay cannot. */
+/** Variables that make Claude Code use another API, or use it in a way that a relay cannot. */
 const UNRELAYED: Readonly<Record<string, string>> = {
   CLAUDE_CODE_USE_BEDROCK: "Amazon Bedrock",
   CLAUDE_CODE_USE_MANTLE: "Amazon Bedrock",
@@ -152,10 +156,10 @@ const SUGGESTIONS: Readonly<Record<RelayFlag, string>> = {
 };
 
 /**
- * Finds the API that Claude Code asks in a run. The settings of a project count too (2.1.330).
+ * Finds the API that Claude Code uses in a run. The settings of a project also count (2.1.330).
  *
  * @param options.flag the flag that needs a relay, for the error
- * @throws {CliError} when Claude Code would not ask a relay
+ * @throws {CliError} when Claude Code would not use a relay
  */
 export function upstreamOf(
   { env, settings, flag }: {
@@ -192,15 +196,17 @@ export function upstreamOf(
   return { url, isFirstParty: url.origin === FIRST_PARTY, env: all };
 }
 
-/** Whether Claude Code takes a variable of {@linkcode UNRELAYED} as set, which may be a path as well as a switch. */
+/** Whether Claude Code treats a variable of {@linkcode UNRELAYED} as set. It may be a path or a switch. */
 function isOn(value: string | undefined): boolean {
   return value !== undefined && !["", "0", "false", "no", "off"].includes(value.toLowerCase());
 }
 
 /**
- * The variables that make a child ask a relay instead of its API. `NO_PROXY` keeps it from asking the relay by a proxy.
+ * The variables that make a child use a relay instead of its API. `NO_PROXY` keeps it from reaching the relay through a
+ * proxy.
  *
- * If the API is Anthropic's own, Claude Code also has to be told so: for other addresses it has fewer features (2.1.330).
+ * If the API is Anthropic's own, a variable says so, because Claude Code has fewer features for other addresses
+ * (2.1.330).
  */
 export function relayVariables(
   { isFirstParty, env }: Upstream,

@@ -4,9 +4,9 @@ import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 import { settingSources } from "../../sandbox/child/read_settings.ts";
 import type { RunOrder } from "./run_order.ts";
 
-/** Longest `--agents` argument, in bytes. A single argument may have 128 KiB, execve(2). */
+/** The maximum length of an `--agents` argument, in bytes. A single argument may have 128 KiB, execve(2). */
 const LONGEST_ARGUMENT = 100_000;
-/** The largest file from which Claude Code reads an agent, in bytes (2.1.330). */
+/** The maximum size of a file from which Claude Code reads an agent, in bytes (2.1.330). */
 export const LARGEST_AGENT_FILE = 1_048_576;
 
 /** How the child gets the caller's agents. */
@@ -71,7 +71,7 @@ export function callerAgents(
       suggestion: "Put that agent into a file of its own below .claude/agents",
     });
   }
-  // Overrides the caller's --agents, because the interactive Claude Code cannot read a file name there.
+  // Overrides the caller's --agents, because the interactive Claude Code accepts no file name there.
   const override = isOfFile && placed.args.length === 0 ? ["--agents={}"] : [];
   const agents = { ...placed, args: [...placed.args, ...override] };
   const sources = settingSources(given);
@@ -82,8 +82,8 @@ export function callerAgents(
 
 /**
  * Moves agents that are too long for a command line into files of the child's config dir, the only other way to give
- * the interactive Claude Code agents under their own names (2.1.330). Agents that would mean something else in a file
- * stay on the command line, if they fit.
+ * the interactive Claude Code agents under their own names (2.1.330). Agents whose meaning would change in a file stay
+ * on the command line, if they fit.
  *
  * @param options.readsFiles whether Claude Code reads agent files at all
  */
@@ -102,7 +102,8 @@ export function placeAgents(
       : "--restricted leaves no file to be read",
   }));
   const unfit = all.filter(({ problem }) => problem !== undefined);
-  // Claude Code trims prompts in files. Such agents stay on the command line too if there is room.
+  // Claude Code trims prompts in files. Agents whose prompts it would change also stay on the command line, if there is
+  // room.
   const exact = all.filter(({ agent, problem }) => problem !== undefined || hasOuterSpace(agent));
   const kept = argumentOf(exact) === undefined ? unfit : exact;
   const argument = argumentOf(kept);
@@ -119,7 +120,7 @@ export function placeAgents(
   };
 }
 
-/** Why an agent would be another one in a file. */
+/** Why an agent would change its meaning in a file. */
 function fileProblem(
   name: string,
   agent: unknown,
@@ -161,7 +162,7 @@ const oneOf = (...values: readonly unknown[]): Check => (value) => values.includ
 const integerFrom = (least: number): Check => (value) =>
   Number.isInteger(value) && Number(value) >= least;
 
-/** The fields and values that mean the same in a file as on the command line. Files ignore other values. */
+/** The fields and values that have the same meaning in a file as on the command line. Files ignore other values. */
 const FILE_FIELDS: ReadonlyMap<string, Check> = new Map<string, Check>([
   // In a file, a backslash and an n become the end of a line.
   ["description", (value) => isFilled(value) && !String(value).includes("\\n")],
@@ -190,7 +191,7 @@ function isServer(value: unknown): boolean {
   return isJsonObject(config) && !isSdkServer(config) && more.length === 0;
 }
 
-/** The first field that is missing, or would mean something else in a file. */
+/** The first field that is missing, or would change its meaning in a file. */
 function unfitField(agent: unknown): string | undefined {
   if (!isJsonObject(agent)) return "definition";
   const names = new Set(["description", "prompt", ...Object.keys(agent)]);
@@ -223,7 +224,7 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** What 2.1.330 requires of the fields of an agent in an `initialize` request. It ignores other fields. */
+/** The fields of an agent that 2.1.330 requires in an `initialize` request. It ignores other fields. */
 const INITIALIZE_FIELDS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["description", (value) => isText(value) && value !== ""],
   ["prompt", isText],
@@ -245,8 +246,8 @@ const INITIALIZE_FIELDS: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 /**
- * The agents of an `initialize` request. If one definition is invalid, there are none, as in `claude -p` (2.1.330). On its
- * command line the interactive Claude Code would refuse to start with such a definition.
+ * The agents of an `initialize` request. If one definition is invalid, there are none, as in `claude -p` (2.1.330). The
+ * interactive Claude Code would refuse to start with such a definition on its command line.
  */
 export function validAgents(agents: JsonObject): JsonObject {
   return Object.values(agents).every(isValidAgent) ? agents : {};

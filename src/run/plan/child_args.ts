@@ -8,13 +8,15 @@ import type { FolderFile, FolderParts } from "../../sandbox/folder/folder_layout
 import type { Decisions, KnownRun } from "./decide.ts";
 import { flagValues, type RunOrder } from "./run_order.ts";
 
-/** Hides tools that ask a person. `claude -p` does not offer them either, unless the caller answers permissions. */
+/**
+ * Hides tools that ask a person. `claude -p` does not offer them either, unless the caller answers permission requests.
+ */
 const HIDE_DIALOGS = "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode";
 
 /** Hides a built-in subagent that `claude -p` never offers. */
 const HIDE_GUIDE = "--disallowedTools=Agent(claude-code-guide)";
 
-/** Whether somebody answers permission requests: the caller, or its tool. */
+/** Whether the caller, or its tool, answers permission requests. */
 export function asksForPermissions({ asksCaller, promptTool }: RunOrder): boolean {
   return asksCaller || promptTool !== undefined;
 }
@@ -45,7 +47,7 @@ export function childArgs(
     ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
     `--settings=${parts.settingsPath}`,
     ...texts.initialized,
-    // Only 2.1.330 and newer need the flag. Older versions accept it, so nothing waits for the version.
+    // Only 2.1.330 and newer need the flag. Older versions accept it, so this program need not wait for the version.
     ...(showsThoughts ? [] : ["--thinking-display=omitted"]),
     ...(isOwn ? [`--session-id=${session.id}`] : []),
     ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
@@ -126,9 +128,9 @@ export function headlessPlan(
   };
 }
 
-/** The caller's texts, in files of the private folder, and the arguments that name these files. */
+/** The caller's texts in files of the private folder, and the arguments that name these files. */
 export interface PlacedTexts {
-  /** Arguments for what the caller's control requests ask for. */
+  /** Arguments for the values in the caller's control requests. */
   readonly initialized: readonly string[];
   /** The forwarded arguments, with files instead of texts where Claude Code accepts a file. */
   readonly forwarded: readonly string[];
@@ -169,7 +171,7 @@ export function placeTexts(
     ...place("--mcp-config", parts.setServersPath, servers),
     ...prompts.flatMap(({ flag, path, initialized }) => place(`${flag}-file`, path, initialized)),
   ];
-  // Claude Code joins a text with a file of the caller's (2.1.330), so that text stays a text.
+  // Claude Code joins a text with a caller's file (2.1.330), so such a text stays a text.
   const placeable = prompts.filter(({ flag, initialized }) =>
     initialized === undefined && flagValues(forwarded, `${flag}-file`).length === 0
   );
@@ -178,7 +180,7 @@ export function placeTexts(
     initialized: initializedArgs,
     forwarded: forwarded.flatMap((argument) => {
       const text = argument.slice(argument.indexOf("=") + 1);
-      // Claude Code takes a value that is no JSON as a path.
+      // Claude Code treats a value that is no JSON as a path.
       if (argument.startsWith("--mcp-config=") && parseJsonObject(text) !== undefined) {
         return place("--mcp-config", `${parts.mcpConfigPath}-${configs++}.json`, text);
       }

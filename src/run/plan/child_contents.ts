@@ -94,7 +94,7 @@ function contentFiles(
     asksCost: mayHaveSeveralMessages(order) || order.limitsTold === true ||
       order.maxBudgetUsd !== undefined,
     ...definedFields({
-      // A budget and a stricter mode concern calls of every tool, chosen skills only those of one tool.
+      // A budget and a stricter mode apply to calls of every tool, chosen skills only to calls of one tool.
       matchers: order.maxBudgetUsd === undefined && !mayTighten(order, decided)
         ? { PreToolUse: SKILL_TOOL }
         : undefined,
@@ -109,12 +109,12 @@ function contentFiles(
   });
 }
 
-/** Whether more than one message may come. In text output there is only one. */
+/** Whether more than one message may come. In text output, only one can. */
 function mayHaveSeveralMessages({ prompt, answerAlone }: RunOrder): boolean {
   return prompt === undefined && answerAlone !== true;
 }
 
-/** The folders of other runs, by what the child's tools may do with them. */
+/** The folders of other runs, by the access that the child's tools have. */
 function otherRuns({ folder, folders, writable, runs, sandboxLack }: PlanFacts) {
   const exposed = findExposedRuns(runs, { writable, inside: [folder, ...folders] });
   const hidden = findHiddenRuns(runs, { folders });
@@ -162,9 +162,9 @@ function blockingHooks(
   order: RunOrder,
   { facts, decided }: KnownRun,
 ): readonly HookEvent[] {
-  // Three reasons to hold the child at its Stop hook: messages that arrived meanwhile are a turn of their own, after
-  // the cost of this one is known; a turn is not over without its structured answer; and at its limit, a turn must not
-  // go on for another hook or a goal.
+  // Three reasons to delay the child at its Stop hook: messages that arrived meanwhile are a separate turn, after the
+  // cost of this turn is known; a turn must not end without its structured answer; and at its limit, a turn must not
+  // continue for another hook or a goal.
   const holdsStop = mayHaveSeveralMessages(order) || facts.output !== undefined ||
     (order.maxTurns !== undefined &&
       (hasOtherHooks(order, { facts, event: "Stop" }) || mayHaveGoal(order, decided.session)));
@@ -200,8 +200,8 @@ const AGENTS = "agents-md";
 const READING_MODES: readonly string[] = ["default", "dontAsk", "plan"];
 
 /**
- * The `enabledPlugins` setting that switches off built-in plugins with nothing to do in a run: each takes 20 to 90 ms of
- * its start (2.1.330). Plugins that settings mention are left alone.
+ * The `enabledPlugins` setting that switches off built-in plugins with nothing to do in a run, because each takes 20 to
+ * 90 ms of its start (2.1.330). Plugins that settings mention are left unchanged.
  *
  * Claude Code reads AGENTS.md at the start, above the working directory, and later next to files that it reads. The
  * plugin is switched off if there is no AGENTS.md and none can appear: because a CLAUDE.md makes Claude Code ignore

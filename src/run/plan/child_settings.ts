@@ -10,7 +10,7 @@ import type { HiddenSkills } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
 /**
- * The caller's settings, with what this run adds to them.
+ * The caller's settings, with the additions of this run.
  *
  * @param options.variables variables that this program adds to the child's environment
  * @param options.env the child's complete environment
@@ -29,16 +29,18 @@ export function childSettings(
     terms,
     settings,
   });
-  // Without this setting, 2.1.330 at a terminal has thoughts redacted once the API refused a request that omits them.
+  // Without this setting, 2.1.330 at a terminal requests redacted thoughts once the API refused a request that omits
+  // them.
   const shown = order.omitsThinking ? { ...asked, showThinkingSummaries: true } : asked;
   const restricted = withoutScreenCommands(withoutBypass(shown, order, decided));
-  // Claude Code itself sets such variables where a flag turns off the hooks.
+  // If a flag turns off the hooks, Claude Code itself sets these variables.
   const contested = decided.hookless === undefined ? contestedVariables(env, settings) : {};
   return withVariables(restricted, { variables, contested, settings });
 }
 
 /**
- * Adds variables of ours to the caller's settings if other settings set them too: settings override the environment.
+ * Adds variables of this program to the caller's settings if other settings also set them, because settings override
+ * the environment.
  *
  * @param options.contested variables that are always added
  */
@@ -59,9 +61,9 @@ function withVariables(
 }
 
 /**
- * Keeps this child out of modes without permissions if the caller may only switch to one later, which replaces the child.
- * A child that could switch by itself would allow everything in plan mode, which a model may choose and in which
- * `claude -p` asks.
+ * Keeps this child out of modes without permissions if the caller may only switch to such a mode later, which replaces
+ * the child. A child that could switch itself would allow everything in plan mode. A model may choose plan mode, and
+ * `claude -p` asks in it.
  *
  * The child still gets the flag that allows such modes, because Claude Code refuses the flag to some users.
  */
@@ -80,10 +82,10 @@ const USER_ONLY = "user-invocable-only";
 const OFF = "off";
 
 /**
- * Adds what the caller's `initialize` request asks for and only settings can bring about.
+ * Adds the values of the caller's `initialize` request that only settings can apply.
  *
- * `skillOverrides` hides the skills that the caller has not chosen. It does not know skills of plugins, so a rule denies
- * these (2.1.330). A skill that other settings switch off stays off.
+ * `skillOverrides` hides the skills that the caller has not chosen. It does not cover skills of plugins, so a rule
+ * denies these (2.1.330). A skill that other settings switch off stays off.
  */
 function withSkillsAndRules(
   caller: JsonObject,
@@ -123,14 +125,14 @@ function objectIn(settings: JsonObject, name: string): JsonObject {
 export interface ServerTerms {
   /** Time limits of tool calls in milliseconds, by server. */
   readonly timeouts: Readonly<Record<string, number>>;
-  /** Rules for tools that are never called, and for tools about which the caller is asked each time. */
+  /** Rules for tools that are never called, and for tools about which the caller is always asked. */
   readonly deny: readonly string[];
   readonly ask: readonly string[];
 }
 
 /**
- * The terms of the servers that the caller has set last, or began with. As in `claude -p`, they do not allow tools, and
- * an unknown policy means that the caller is asked (2.1.330).
+ * The terms of the servers that the caller has set last, or at the start. As in `claude -p`, they do not allow tools.
+ * If a policy is unknown, the caller is asked (2.1.330).
  */
 export function serverTerms({ initialized, setServers }: RunOrder): ServerTerms {
   const configs = Object.entries(setServers ?? initialized?.serverConfigs ?? {})

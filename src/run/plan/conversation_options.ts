@@ -111,16 +111,16 @@ export function hasOtherHooks(
 }
 
 /**
- * Whether the caller may switch, during a turn, to a mode that asks it about calls which the child's mode allows. A hook
- * before each call asks the caller then.
+ * Whether the caller may switch, during a turn, to a mode that asks about calls which the child's mode allows. A hook
+ * before each call then asks the caller.
  */
 export function mayTighten(order: RunOrder, { mode }: Pick<Decisions, "mode">): boolean {
   return order.prompt === undefined && order.asksCaller && LOOSE.includes(mode);
 }
 
 /**
- * Whether a hook runs before tool calls, ours included. Hooks of plugins are not counted, because few plugins have any:
- * a call that seems not to begin is waited for in any case.
+ * Whether a hook runs before tool calls, including ours. Hooks of plugins are not counted, because few plugins have
+ * any. A call that seems not to begin is awaited in any case.
  */
 function hasCallHooks(order: RunOrder, { settings }: PlanFacts): boolean {
   const { initialized, maxBudgetUsd } = order;
@@ -131,7 +131,7 @@ function hasCallHooks(order: RunOrder, { settings }: PlanFacts): boolean {
     );
 }
 
-/** Whether project settings contain anything but hooks. Hooks run without trust, other settings may need it. */
+/** Whether project settings contain anything other than hooks. Hooks run without trust; other settings may need it. */
 function mayNeedTrust(settings: readonly Settings[]): boolean {
   return settings.some(({ source, values }) =>
     (source === "project" || source === "local") &&
@@ -139,7 +139,7 @@ function mayNeedTrust(settings: readonly Settings[]): boolean {
   );
 }
 
-/** Whether no program of the user's or the caller's ends with the child, so that nothing has to wait for one. */
+/** Whether no program of the user or the caller ends with the child, so that nothing has to wait for such a program. */
 export function endsAlone(order: RunOrder, { facts, decided }: KnownRun): boolean {
   return decided.connections === 0 && decided.servers.length === 0 &&
     !hasOtherHooks(order, { facts, event: "SessionEnd" });
@@ -268,7 +268,7 @@ function shownServers(
   ];
 }
 
-/** The measurements for the version that runs, or for all measured versions if it is unknown. */
+/** The measurements for the running version, or for all measured versions if it is unknown. */
 function learntOf({ learnt, version }: PlanFacts): OutputOptions["learnt"] {
   const facts = Object.entries(learnt ?? {}).filter(([each]) =>
     version === undefined || each === version
@@ -276,7 +276,7 @@ function learntOf({ learnt, version }: PlanFacts): OutputOptions["learnt"] {
   return facts.length === 0 ? undefined : Object.fromEntries(facts);
 }
 
-/** Whether session states are printed. An Agent SDK asks for them by one variable, its user by another. */
+/** Whether session states are printed. An Agent SDK requests them by one variable, the SDK's user by another. */
 function activityOf(env: Environment): OutputOptions["activity"] {
   if (isSwitchedOn(env["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"])) return "shown";
   return env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1" ? true : undefined;
@@ -292,7 +292,7 @@ function hasNoMemory({ forwarded, env, deterministic }: RunOrder): boolean {
     isSwitchedOn({ ...env, ...deterministicVariables({ deterministic }) }[WITHOUT_MEMORY]);
 }
 
-/** Fast mode as the flag or the caller's settings ask for it. Settings files do not count. */
+/** Fast mode as the flag or the caller's settings request it. Settings files do not count. */
 function fastMode(
   { env, forwarded }: RunOrder,
   { callerSettings }: PlanFacts,
@@ -322,7 +322,7 @@ function reportOptions(
   };
 }
 
-/** How often the model may try to give a structured answer. `claude -p` reads the same variable. */
+/** The maximum number of the model's attempts at a structured answer. `claude -p` reads the same variable. */
 function outputTries(env: Environment): number {
   const tries = parseInt(env["MAX_STRUCTURED_OUTPUT_RETRIES"] ?? "", 10);
   return Number.isNaN(tries) ? 5 : tries;
@@ -340,7 +340,7 @@ function limitsOf(order: RunOrder): Limits {
   };
 }
 
-/** How long background tasks are waited for, in milliseconds. `claude -p` reads the same variable and values. */
+/** The maximum wait for background tasks, in milliseconds. `claude -p` reads the same variable and values. */
 function backgroundCeiling(env: Environment): number | undefined {
   const value = env["CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"] ?? "";
   return /^\d+$/u.test(value) ? Number(value) : undefined;
@@ -376,8 +376,8 @@ function apiKeySource({ env }: RunOrder, { login, settings }: PlanFacts): string
 }
 
 /**
- * Whether the API's stream is observed by a relay that is there for another purpose. A recorded run does not use its
- * relay in this way, so that it prints the same as without `--record`.
+ * Whether the API's stream is observed by a relay that exists for another purpose. A recorded run does not use its
+ * relay in this way, so that it prints the same output as without `--record`.
  */
 function isHeard({ apiCassette, deterministic, exactStream }: RunOrder): boolean {
   return !exactStream && (apiCassette !== undefined || deterministic);

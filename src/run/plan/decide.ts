@@ -14,7 +14,7 @@ import { hooklessFlag, modeWithoutHooks, permissionMode } from "./permission_mod
 import type { FoundSessions, PlanFacts, RunFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
-/** What follows from an order and facts, and is needed in more than one part of a plan. */
+/** The decisions that follow from an order and facts, and that several parts of a plan need. */
 export interface Decisions extends CallerAgents {
   readonly session: RunSession;
   /** The permission mode in which the run begins. */
@@ -27,7 +27,7 @@ export interface Decisions extends CallerAgents {
   readonly sealsHooks: boolean;
   /** How the prompt is delivered. */
   readonly inject: WayIn;
-  /** How many MCP servers the child connects to. */
+  /** The number of MCP servers to which the child connects. */
   readonly connections: number;
   /** Whether the child's first request waits for MCP servers. */
   readonly isGated: boolean;
@@ -46,7 +46,7 @@ export interface Decisions extends CallerAgents {
   readonly servers: readonly string[];
 }
 
-/** The facts of a run, and what was decided from them. */
+/** The facts of a run, and the decisions made from them. */
 export interface KnownRun {
   readonly facts: PlanFacts;
   readonly decided: Decisions;
@@ -98,7 +98,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
 /**
  * The permission modes of the run and of its child.
  *
- * @throws {UnsupportedError} when the order turns off hooks and also asks for something that needs them
+ * @throws {UnsupportedError} when the order turns off hooks and also asks for a feature that needs them
  */
 export function modesOf(
   order: RunOrder,
@@ -125,7 +125,7 @@ function bridgedServers(
   return [...new Set(names)];
 }
 
-/** The names of the MCP servers in the caller's process: those of `mcp_set_servers`, or of the start. */
+/** The names of the MCP servers in the caller's process: those of `mcp_set_servers`, or those at the start. */
 export function callerServersOf(
   { initialized, callerServers = [], setServers }: RunOrder,
 ): readonly string[] {
@@ -169,7 +169,7 @@ function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
   };
 }
 
-/** What `claude -p` prints if `--resume` names no session. */
+/** The text that `claude -p` prints if `--resume` names no session. */
 const NO_SESSION =
   "Error: --resume requires a valid session ID or session title when used with --print. " +
   "Usage: claude -p --resume <session-id|title>";
@@ -185,7 +185,7 @@ export interface RunSession {
 
 /**
  * Chooses the session: the one that the caller names, the resumed one unless it is forked, or a new one. If there is no
- * session to continue, a new one begins, as in `claude -p`.
+ * session to continue, a new session begins, as in `claude -p`.
  *
  * @throws {CliError} when no session has the requested title, or several have it
  */

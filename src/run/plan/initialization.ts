@@ -7,7 +7,7 @@ import { agentsArgument, validAgents } from "./caller_agents.ts";
 import { mcpConfigOf } from "./child_args.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 
-/** Events for which `claude -p` calls none of the caller's hooks. */
+/** Events for which `claude -p` calls no hook of the caller. */
 export const UNCALLED_EVENTS: readonly string[] = ["SessionStart", "SessionEnd", "Setup"];
 
 /** Fields that describe the caller, or ask for reports that this program does not make. They are ignored. */
@@ -21,13 +21,13 @@ const IGNORED = [
   "perTaskStopAffordance",
 ];
 
-/** Fields that cause a warning, and why they have no effect. */
+/** Fields that cause a warning, and the reasons why they have no effect. */
 const INEFFECTIVE: Readonly<Record<string, string>> = {
   excludeDynamicSections:
     "the interactive Claude Code always puts these sections into its system prompt",
 };
 
-/** Fields that are refused, and why. */
+/** Refused fields, and the reasons. */
 const REFUSED: Readonly<Record<string, string>> = {
   toolAliases:
     "the interactive Claude Code has each tool under its own name alone, and no hook can make a call one of another tool",
@@ -174,7 +174,7 @@ function titleArgs(title: unknown, problems: string[]): readonly string[] {
   return [];
 }
 
-/** Arguments that load local plugins. Claude Code has no argument for others. */
+/** Arguments that load local plugins. Claude Code has no argument for other plugins. */
 function pluginArgs(plugins: unknown, problems: string[]): readonly string[] {
   if (isEmpty(plugins)) return [];
   const entries = Array.isArray(plugins) ? plugins.filter(isLocalPlugin) : [];
@@ -221,8 +221,8 @@ function readOtherFields(others: JsonObject, problems: string[]): readonly strin
 }
 
 /**
- * Moves the caller's own MCP servers (type `sdk`) from `--mcp-config` to `callerServers`: the interactive Claude Code does
- * not know such servers.
+ * Moves the caller's own MCP servers (type `sdk`) from `--mcp-config` to `callerServers`, because the interactive
+ * Claude Code does not support such servers.
  */
 export function withCallerServers(order: RunOrder): RunOrder {
   const callerServers = callerServersIn(order.mcpConfigs);

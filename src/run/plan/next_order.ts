@@ -5,15 +5,18 @@ import { definedFields } from "../../defined_fields.ts";
 import { applyArgumentChanges } from "../../sandbox/child/changed_arguments.ts";
 import type { RunOrder } from "./run_order.ts";
 
-/** What the next child has to know about the child that has ended. */
+/** The facts about the ended child that the next child needs. */
 export interface GoneChild {
   readonly sessionId: string;
   readonly ending: Ending;
-  /** What the conversation has printed and paid so far. */
+  /** The output and the cost of the conversation so far. */
   readonly told: EarlierOutput;
   /** Whether this child, or an earlier one, has answered in the session. */
   readonly hasAnswered: boolean;
-  /** Whether it waited for a first message, and is replaced because what it had read at its start has changed. */
+  /**
+   * Whether the ended child waited for a first message, and is replaced because the files that it had read at its start
+   * have changed.
+   */
   readonly wasOutdated: boolean;
 }
 
@@ -29,7 +32,7 @@ export interface NextOrder {
 }
 
 /**
- * The order of the child after one that has ended. It resumes the session if there is anything to resume.
+ * The order of the child after one that has ended. It resumes the session if there is one.
  *
  * @param wanted the caller's order so far
  * @param options.isKept whether the user has a transcript of a session
@@ -69,7 +72,7 @@ export function nextOrder(
   };
 }
 
-/** The warning about a child that ended without being asked to. */
+/** The warning about a child that ended without a request. */
 function lossWarning(
   { ending, wasOutdated }: GoneChild,
   isResumed: boolean,

@@ -81,13 +81,13 @@ function permissionsOf({ permissions }: JsonObject): JsonObject {
   return isJsonObject(permissions) ? permissions : {};
 }
 
-/** Flags that turn off all hooks, ours included, and variables with the same effect. */
+/** Flags that turn off all hooks, including ours, and variables with the same effect. */
 const HOOKLESS = [
   { flag: "--bare", variable: "CLAUDE_CODE_SIMPLE" },
   { flag: "--safe-mode", variable: "CLAUDE_CODE_SAFE_MODE" },
 ] as const;
 
-/** The flag that turns off all hooks, given as such or by its variable. */
+/** The flag that turns off all hooks, set by the flag itself or by its variable. */
 export function hooklessFlag(
   { forwarded, env }: Pick<RunOrder, "forwarded" | "env">,
 ): string | undefined {
@@ -105,7 +105,7 @@ const UNASKED = { default: "dontAsk", dontAsk: "dontAsk", bypassPermissions: "by
 /**
  * The permission mode of a child without hooks.
  *
- * @throws {UnsupportedError} when the order asks for something that needs hooks
+ * @throws {UnsupportedError} when the order asks for a feature that needs hooks
  */
 export function modeWithoutHooks(
   order: RunOrder,

@@ -34,17 +34,17 @@ export interface Plan {
   readonly contents: FolderContents;
   /** The child's rendezvous socket, if the prompt is delivered there. */
   readonly rendezvous: RendezvousOptions | undefined;
-  /** The headless helper that answers what the TUI cannot; undefined if the run never needs one. */
+  /** The headless helper that answers requests which the TUI cannot answer; undefined if the run never needs one. */
   readonly helper: HelperPlan | undefined;
-  /** The debug log to read API retries from. */
+  /** The debug log from which API retries are read. */
   readonly retryLog: string | undefined;
   /** The debug log to copy to stderr. */
   readonly toldLog: string | undefined;
-  /** The debug log to read MCP connections from, if the first request waits for some. */
+  /** The debug log from which MCP connections are read, if the first request waits for some. */
   readonly mcpLog: string | undefined;
   /** The options of the conversation, without the time of its start. */
   readonly conversation: ConversationOptions;
-  /** Whether no program of the user's or the caller's ends with the child. */
+  /** Whether no program of the user or the caller ends with the child. */
   readonly endsAlone: boolean;
   /** The run's only message; undefined in a conversation. */
   readonly message: Prompt | undefined;
@@ -108,10 +108,10 @@ export function plan(asked: RunOrder, facts: PlanFacts): Plan {
 }
 
 /**
- * The order with two changes that settings make: a limit of requests, and no hooks of the user's.
+ * The order with two changes that settings cause: a limit of requests, and no hooks of the user.
  *
  * Only `claude -p` reads the limit from `CLAUDE_CODE_MAX_TURNS`. The interactive Claude Code refuses invalid values, as
- * `claude -p` does (2.1.330), so they are left to it.
+ * `claude -p` does (2.1.330), so they are passed on to it.
  */
 function effectiveOrder(order: RunOrder, settings: readonly JsonObject[]): RunOrder {
   const turns = variableOf("CLAUDE_CODE_MAX_TURNS", { env: order.env, settings });
@@ -136,7 +136,7 @@ function addedVariables(
       ...added.variables,
       ...deterministicVariables(order),
       ...definedFields({
-        // In a terminal 2.1.330 asks for short thoughts even with --thinking-display=omitted.
+        // In a terminal, 2.1.330 asks for short thoughts even with --thinking-display=omitted.
         CLAUDE_CODE_THINKING_DISPLAY_UPDATES: order.omitsThinking ? "0" : undefined,
         // This also hides skills from the model, and tools whose definitions it could ask for.
         CLAUDE_CODE_DISABLE_ATTACHMENTS: order.readsNoMentions ? "1" : undefined,
@@ -148,7 +148,7 @@ function addedVariables(
   };
 }
 
-/** Whether a caller may ask what the TUI cannot answer, or the whole run is such a question. */
+/** Whether a caller may ask questions that the TUI cannot answer, or the run itself is such a question. */
 function needsHeadless({ prompt }: RunOrder, { gated }: PlanFacts): boolean {
   return prompt === undefined || gated.asked !== undefined || gated.rewinds === true;
 }
@@ -162,7 +162,7 @@ function messageOf(
   return { text: prompt, way: decided.inject, ...definedFields({ command, altered }) };
 }
 
-/** The least severe level that the debug log needs: connections of MCP servers are logged at "debug". */
+/** The least severe level that the debug log needs. Connections of MCP servers are logged at "debug". */
 function logLevel(
   { debugToStderr }: RunOrder,
   { isGated, callerLog, log }: Decisions,

@@ -10,11 +10,14 @@ import type { Settings, SettingsDocument } from "../../sandbox/child/read_settin
 import type { FolderFile } from "../../sandbox/folder/folder_layout.ts";
 import type { CallerAgents } from "./caller_agents.ts";
 
-/** What is read once, before anything is decided about a run. */
+/** The facts that are read once, before any decision about a run. */
 export interface RunFacts {
   /** Path of the claude executable. */
   readonly binary: string;
-  /** Undefined if no decision needs it (asking takes up to 90 ms), or if the program names no version. */
+  /**
+   * The version of Claude Code; undefined if no decision needs it (asking takes up to 90 ms), or if the program names
+   * none.
+   */
   readonly version: string | undefined;
   /** Measurements of `claude-print learn` for versions newer than every shipped profile. */
   readonly learnt?: Readonly<Record<string, ProfileFacts>>;
@@ -25,7 +28,7 @@ export interface RunFacts {
   /** Credentials that the caller passes on file descriptors. */
   readonly credentials: readonly PassedCredential[];
   readonly terminalSize: WindowSize;
-  /** How much of the run's time is left, in milliseconds. */
+  /** The remaining time of the run, in milliseconds. */
   readonly timeLeftMs: number;
   /** A UUID for a new session, and one from which the ids of frames are derived. */
   readonly freshId: string;
@@ -34,11 +37,11 @@ export interface RunFacts {
   // Settings:
   /** The values of `--settings`, overridden by what the caller has set during the conversation. */
   readonly callerSettings: JsonObject;
-  /** All settings documents that Claude Code reads for the run, those included that it rejects. */
+  /** All settings documents that Claude Code reads for the run, including those that it rejects. */
   readonly documents: readonly SettingsDocument[];
-  /** The settings in effect, the caller's included. Later ones override earlier ones. */
+  /** The settings in effect, including the caller's. Later ones override earlier ones. */
   readonly settings: readonly Settings[];
-  /** Absent if the rules of all settings are in effect. */
+  /** The project settings that need trust; absent if the rules of all settings are in effect. */
   readonly distrust?: Distrust;
   /** Warnings for the user about rules, settings, files and the sandbox. */
   readonly warnings: readonly string[];
@@ -54,7 +57,7 @@ export interface RunFacts {
   readonly folders: readonly string[];
   /** Values of `--add-dir` that are files, if `claude -p` warns about them. */
   readonly addedFiles?: readonly AddedFile[];
-  /** Real paths of all folders that the run's tools may write to. */
+  /** Real paths of all folders to which the run's tools may write. */
   readonly writable: readonly string[];
   readonly instructions: InstructionFiles;
   /** Whether the project has scheduled prompts of its own. */
@@ -78,17 +81,20 @@ export interface RunFacts {
   readonly callerAgents?: CallerAgents;
 }
 
-/** What is known when a run is planned, including its private folder, which is still empty. */
+/** The facts that are known when a run is planned. The private folder exists, but is still empty. */
 export interface PlanFacts extends RunFacts {
-  /** Looked up after the transcripts of killed runs were moved to the user's config dir. */
+  /**
+   * The sessions that match. They are looked up after the transcripts of killed runs were moved to the user's config
+   * dir.
+   */
   readonly found: FoundSessions;
   /** The transcript of a session that is resumed in part. */
   readonly shortened?: FolderFile;
   /** Path of the private folder. */
   readonly folder: string;
-  /** The folders of runs in all places, that of this run among them. */
+  /** The folders of runs in all places, including the folder of this run. */
   readonly runs: readonly string[];
-  /** Authenticates the run's hooks and its child; nothing else may know it. */
+  /** Authenticates the run's hooks and its child. No other process may know it. */
   readonly secret: string;
   /** The process of the run, which receives and answers hooks. */
   readonly pid: number;
@@ -130,7 +136,7 @@ export interface OutputSchema {
 export interface InstructionFiles {
   /** Whether the project has a CLAUDE.md. Claude Code then ignores every AGENTS.md of the project. */
   readonly claude: boolean;
-  /** Whether an AGENTS.md may be read: one above the working directory, or below it. True when in doubt. */
+  /** Whether an AGENTS.md may be read: one above the working directory, or below it. True if unknown. */
   readonly agents: boolean;
   /** Whether the user or the project has skills or commands, which may allow tools. */
   readonly skills: boolean;
@@ -149,9 +155,9 @@ export interface GatedPrompt {
   readonly expands: boolean;
   /** Whether the prompt stays unchanged only if it is delivered by the rendezvous socket. */
   readonly verbatim?: boolean;
-  /** Whether a subagent carries it out. Claude Code does not wait for that subagent by itself. */
+  /** Whether a subagent carries out the prompt. Claude Code does not wait for that subagent without a setting. */
   readonly forks?: true;
-  /** What `claude -p` of this version answers without the model. No child is started. */
+  /** The answer that `claude -p` of this version gives without the model. No child is started. */
   readonly answer?: { readonly text: string; readonly version: string };
   /** A headless Claude Code of this version answers. No child is started. */
   readonly asked?: Omit<AskedCommand, "kind">;
@@ -166,11 +172,11 @@ export function needsChild({ answer, asked, rewinds }: GatedPrompt): boolean {
 
 /** The sessions that match `--continue` or `--resume`. */
 export interface FoundSessions {
-  /** The id of the working directory's latest session, if that was asked for. */
+  /** The id of the working directory's latest session, if the order asks for it. */
   readonly latest?: string;
-  /** The ids of all sessions with the requested title, newest first. An id matches itself. */
+  /** The ids of all sessions with the requested title, newest first. A requested id matches itself. */
   readonly named?: readonly string[];
-  /** The transcript of the one named session, if a part of it is resumed or the order brings its own. */
+  /** The transcript of the only named session, if a part of it is resumed or the order brings its own. */
   readonly transcript?: FoundTranscript;
 }
 

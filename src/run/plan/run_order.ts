@@ -6,7 +6,7 @@ import type { OutputOptions } from "../../conversation/output/output_options.ts"
 import type { JsonObject } from "../../json_object.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 
-/** What a caller may change during a conversation and the next child gets by its order. */
+/** The values that a caller may change during a conversation and that the next child gets in its order. */
 type OrderChanges = Pick<
   ChildChanges,
   | "setServers"
@@ -19,42 +19,44 @@ type OrderChanges = Pick<
   | "onStdin"
 >;
 
-/** One run: the request of the command line, and what only this process or a conversation knows. */
+/** One run: the request of the command line, and the facts that only this process or a conversation knows. */
 export interface RunOrder extends Omit<RunRequest, "permissionMode">, OrderChanges {
-  /** Undefined in a conversation, whose messages arrive while it runs. */
+  /** The prompt; undefined in a conversation, whose messages arrive while it runs. */
   readonly prompt: string | undefined;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;
   /** The size of the user's terminal; by default that of this program's terminal. */
   readonly terminalSize?: WindowSize;
-  /** Start of the run, on the clock of `performance.now()`. `timeoutMs` counts from here; by default from now. */
+  /** The start of the run, on the clock of `performance.now()`. `timeoutMs` counts from here; by default from now. */
   readonly startedAt?: number;
   /** Whether frames are printed. The first frame names the session's model. */
   readonly frames: boolean;
   /** Whether API retries are reported, which Claude Code only writes to its debug log. */
   readonly retries: boolean;
-  /** Whether results report the account's limits, which the child reports together with a turn's cost. */
+  /** Whether results report the account's limits. The child reports them together with a turn's cost. */
   readonly limitsTold?: boolean;
-  /** Describes the first character that Claude Code may remove from the prompt; then delivery has to be proved. */
+  /**
+   * Describes the first character that Claude Code may remove from the prompt. If set, the delivery has to be verified.
+   */
   readonly altered?: string | undefined;
 
-  /** What the caller's `initialize` request asks for. */
+  /** The values of the caller's `initialize` request. */
   readonly initialized?: Initialized;
   /** The caller's own MCP servers that `--mcp-config` names. */
   readonly callerServers?: readonly string[];
 
-  /** What earlier children of the same conversation have printed and cost. */
+  /** The output and cost of earlier children of the same conversation. */
   readonly before?: NonNullable<OutputOptions["before"]>;
-  /** How many requests to the model earlier runs made for the same prompt; counts towards `maxTurns`. */
+  /** The number of requests to the model that earlier runs made for the same prompt. It counts towards `maxTurns`. */
   readonly requestsMade?: number;
-  /** The transcript that `resume` starts from; by default the user's own. */
+  /** The transcript from which `resume` starts; by default the user's own. */
   readonly history?: string;
   /** Files that belong to `history`, such as transcripts of subagents, by paths below the session's folder. */
   readonly besideHistory?: readonly { readonly path: string; readonly text: string }[];
 }
 
-/** What a caller's `initialize` request asks for, sent before the child starts. */
+/** The values of a caller's `initialize` request, sent before the child starts. */
 export interface Initialized {
   /** The id of the request. */
   readonly id: string;

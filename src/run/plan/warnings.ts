@@ -90,7 +90,7 @@ export function needsTrust(settings: readonly Settings[], source: ProjectSource)
   return TRUSTED_LISTS.some((list) => ruleCount(settings, source, list) > 0);
 }
 
-/** How many rules a source has. Claude Code counts repetitions within one file, but not between several files. */
+/** The number of rules of a source. Claude Code counts repetitions within one file, but not between several files. */
 function ruleCount(
   settings: readonly Settings[],
   source: ProjectSource,
@@ -106,8 +106,8 @@ function ruleCount(
 }
 
 /**
- * The warnings of `claude -p` about flags, rules and settings that are not as they should be. `claude -p` warns about
- * rules and settings only in text output.
+ * The warnings of `claude -p` about faulty flags, rules and settings. `claude -p` warns about rules and settings only
+ * in text output.
  */
 export function settingsWarnings(
   { answerAlone = false, disallowedTools, forwarded }: WarnedOrder,
@@ -153,7 +153,7 @@ function unknownEffort(forwarded: readonly string[]): readonly string[] {
   ];
 }
 
-/** How much of a rule is shown, in characters. */
+/** The maximum number of shown characters of a rule. */
 const LONGEST_RULE = 64;
 
 const TORN_RULE_EFFECTS = {
@@ -230,7 +230,7 @@ function validRules(settings: readonly Settings[], list: "deny" | "ask"): readon
   });
 }
 
-/** How many faults of one document are shown, and how many characters of each text. */
+/** The maximum number of shown faults of a document, and of shown characters of each text. */
 const MOST_FAULTS = 10;
 const LONGEST_TEXT = 500;
 

@@ -8,7 +8,7 @@ import {
 } from "../../../../ffi/processes/proc.ts";
 import { readProcessStat } from "../../../sandbox/run_processes.ts";
 
-/** More threads than a Claude Code has. */
+/** A number of threads that no Claude Code reaches. */
 const MOST_THREADS = 1000;
 
 /**
@@ -31,15 +31,15 @@ export function readShellCommands(parent: number): ReadonlyMap<string, string> {
   return commands;
 }
 
-/** The text of the shell before the command, perhaps after it, and before the file for the working directory. */
+/** The texts before the command, sometimes after it, and before the file for the working directory. */
 const BEFORE = "&& eval ";
 const SILENT = " < /dev/null";
 const AFTER = " && pwd -P >| ";
 
 /**
- * Finds the command of a Bash call in the text that its shell was given.
+ * Finds the command of a Bash call in the text of its shell.
  *
- * Claude Code sources a snapshot of the user's environment, gives the command to `eval` as one word, quoted if needed,
+ * Claude Code sources a snapshot of the user's environment, passes the command to `eval` as one word, quoted if needed,
  * and then writes the working directory to a file (2.1.330).
  *
  * @returns the complete text if it has another form
@@ -59,7 +59,7 @@ export function parseShellCommand(text: string): string {
 /** The children of all threads of a process. */
 function listChildren(parent: number): readonly number[] {
   const tasks = `/proc/${parent}/task`;
-  // A kernel without CONFIG_PROC_CHILDREN does not list them. Then each process is asked for its parent.
+  // A kernel without CONFIG_PROC_CHILDREN does not list children. Then the parent of each process is read.
   if (textOf(`${tasks}/${parent}/children`) === undefined) {
     return readProcPids().filter((pid) => readProcessStat(pid)?.parent === parent);
   }

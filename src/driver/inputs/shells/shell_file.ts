@@ -1,12 +1,12 @@
 import { RegularFile, UnfitFileError } from "../../../../ffi/files/regular_file.ts";
 
-/** A text of a shell's output, and its stream if that is known. */
+/** A text of a shell's output, and its stream, if known. */
 export interface WrittenText {
   readonly text: string;
   readonly stream?: ShellStream;
 }
 
-/** The file into which a shell of the tool Bash writes, read as it grows. */
+/** The file to which a shell of the tool Bash writes, read while it grows. */
 export class ShellFile implements Disposable {
   readonly #file: RegularFile;
   /** One decoder for each stream, because the bytes of a character come from one stream. */
@@ -27,21 +27,21 @@ export class ShellFile implements Disposable {
     return this.#file.id;
   }
 
-  /** How large it is now, in bytes. */
+  /** The current size of the file, in bytes. */
   get size(): number {
     return this.#file.size;
   }
 
-  /** How many bytes have been read so far. */
+  /** The number of bytes that have been read. */
   get read(): number {
     return this.#read;
   }
 
   /**
-   * Reads the next texts, and tells whether the end was reached. The bytes of an incomplete character are kept.
+   * Reads the next texts, and returns whether the end was reached. The bytes of an incomplete character are kept.
    *
    * @param buffer the buffer of one read
-   * @param parts the parts of the file and their streams: bytes after the last part are not read. Without it all bytes
+   * @param parts the parts of the file and their streams: bytes after the last part are not read. Without it, all bytes
    * are read, without a stream
    */
   next(
@@ -66,7 +66,7 @@ export class ShellFile implements Disposable {
     }
   }
 
-  /** The ends of lines between two positions, at most in the first `MOST_LOOKED_AT` bytes. */
+  /** The ends of lines between two positions, only in the first `MOST_LOOKED_AT` bytes. */
   lineEnds(from: number, to: number): readonly number[] {
     const bytes = new Uint8Array(Math.min(to - from, MOST_LOOKED_AT));
     try {
@@ -114,7 +114,7 @@ export class ShellFile implements Disposable {
 }
 
 const NEWLINE = 0x0a;
-/** Most bytes in which lines are counted. */
+/** The maximum number of bytes in which lines are counted. */
 const MOST_LOOKED_AT = 64 * 1024;
 
 function written(text: string, stream: ShellStream | undefined): WrittenText {
@@ -125,10 +125,10 @@ function endOf(parts: readonly WrittenPart[]): number {
   return parts.at(-1)?.end ?? 0;
 }
 
-/** Which of its two outputs a command has written to. */
+/** The output to which a command has written. */
 export type ShellStream = "stdout" | "stderr";
 
-/** A part of a file, by its end, and its stream if that is known. */
+/** A part of a file: its end, and its stream, if known. */
 export interface WrittenPart {
   readonly end: number;
   readonly stream?: ShellStream;
@@ -150,11 +150,11 @@ export interface StreamPositions {
 }
 
 /**
- * Attributes what two streams have appended to a file.
+ * Attributes appended output to two streams.
  *
- * If only one has written, everything is its. If both have, the stream that wrote last has written everything after the
- * last write of the other. The bytes before that are attributed if each stream wrote once, or if there are as many turns
- * as lines; otherwise they have no stream.
+ * If only one stream has written, all output belongs to it. If both have, the stream that wrote last has written all
+ * output after the last write of the other. Earlier bytes are attributed if each stream wrote once, or if there are as
+ * many turns as lines; otherwise they have no stream.
  */
 export function attributeParts(since: StreamPositions): readonly WrittenPart[] {
   const { from, size, stdout, stderr, runs } = since;
@@ -164,7 +164,7 @@ export function attributeParts(since: StreamPositions): readonly WrittenPart[] {
   const isOne = turns === undefined ? Math.min(stdout, stderr) <= from : others.length === 0;
   if (isOne && only !== undefined) return [{ end: size, stream: only }];
   const middle = Math.min(stdout, stderr);
-  // Otherwise a process has opened the file a third time, for example with "> /dev/stderr".
+  // If not, a process has opened the file a third time, for example with "> /dev/stderr".
   if (Math.max(stdout, stderr) === size && middle > from) {
     const last: ShellStream = stdout > stderr ? "stdout" : "stderr";
     const isKnown = turns?.at(-1) === last;

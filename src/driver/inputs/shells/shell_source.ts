@@ -9,19 +9,19 @@ import { readShellCommands } from "./shell_commands.ts";
 import { ShellFile, type WrittenText } from "./shell_file.ts";
 import { SplitStreams, WaitingShells } from "./split_streams.ts";
 
-/** What is heard of shells. */
+/** An input about shells. */
 export type ShellInput = Untimed<
   Extract<Input, { readonly type: "shell" | "shell-output" | "shell-over" }>
 >;
 
-/** Where the child's shells write. */
+/** The places to which the child's shells write. */
 export interface ShellSourceOptions {
   /** The child's `CLAUDE_CODE_TMPDIR`. */
   readonly tempDir: string;
   readonly sessionId: string;
-  /** The real path of its working directory. */
+  /** The real path of the child's working directory. */
   readonly cwd: string;
-  /** Most bytes that are reported of one shell; 64 MB by default. */
+  /** The maximum number of reported bytes of one shell; by default 64 MB. */
   readonly limit?: number;
   /** The folder of the streams, if stdout and stderr are reported separately. */
   readonly streamsDir?: string;
@@ -33,33 +33,36 @@ export interface ShellLook {
   readonly at: number;
   /** The child's pid. */
   readonly child: number;
-  /** Whether output is not read at the moment. Then the files of shells are not read either. */
+  /** Whether output is currently not read. Then the files of shells are not read either. */
   readonly paused?: boolean;
 }
 
 /**
  * How old a shell must be before it is reported, in milliseconds. Claude Code writes the transcript every 100 ms, so by
- * then the line of its call is there, and those of other calls of the same command.
+ * then the transcript holds the line of its call, and those of other calls of the same command.
  */
 const SETTLED_MS = 200;
-/** Most bytes that are reported before the call of a shell is known. */
+/** The maximum number of bytes that are reported before the call of a shell is known. */
 const BEGINNING = 64 * 1024;
-/** Most bytes of one read, so that a flood does not delay other inputs. */
+/** The maximum number of bytes of a read, so that a flood does not delay other inputs. */
 const PORTION = 64 * 1024;
 const LIMIT = 64_000_000;
-/** Most files that are kept open, and most names of a folder: tools can make any number. */
+/** The maximum number of open files, and of names in a folder, because tools can create any number. */
 const MOST_FILES = 128;
 const MOST_NAMES = 2000;
 /** The names that Claude Code gives to the files of shells. */
 const NAME = /^([\w-]{1,64})\.output$/u;
 const MOST_KNOWN = 100_000;
-/** How often positions are read again while a shell writes. */
+/** The maximum number of times that positions are read again while a shell writes. */
 const MOST_ATTEMPTS = 3;
-/** How often new folders are looked for, in milliseconds. The child makes one only when it changes its working directory. */
+/**
+ * The interval of the search for new folders, in milliseconds. The child creates one only when it changes its working
+ * directory.
+ */
 const FIND_MS = 500;
-/** How often folders are listed without an event of the watch, in milliseconds. */
+/** The interval at which folders are listed without an event of the watch, in milliseconds. */
 const LOOK_MS = 500;
-/** How often the process of a shell is looked for, in milliseconds: at first, and later. */
+/** The intervals of the search for the process of a shell, in milliseconds: at first, and later. */
 const SEARCH_MS = 5;
 const SEARCH_AGAIN_MS = 200;
 
@@ -69,15 +72,15 @@ interface TrackedShell {
   readonly file: ShellFile;
   readonly folder: OpenFolder;
   readonly seenAt: number;
-  /** The command of its process, once that was found. */
+  /** The command of the shell's process, once found. */
   command?: string;
-  /** Attributes its output to stdout and stderr, if they are reported separately. */
+  /** Attributes the shell's output to stdout and stderr, if they are reported separately. */
   streams?: SplitStreams;
-  /** Whether its file was removed: then Claude Code has read the output. */
+  /** Whether the shell's file was removed. Then Claude Code has read the output. */
   gone: boolean;
   told: boolean;
   followed: boolean;
-  /** Whether only the rest of the output is still reported. */
+  /** Whether only the rest of the output will be reported. */
   left: boolean;
   over: boolean;
 }
@@ -85,18 +88,18 @@ interface TrackedShell {
 /**
  * Follows the output of the shells of the tool Bash while they run.
  *
- * Claude Code gives each a file for stdout and stderr, `<id>.output` in a folder of the session, and removes it when a
- * call that waited for its shell returns (2.1.330). Tools can put files there too, so one counts only while
- * a process has it as its stdout that the child itself has started, once it has been removed, or once Claude Code has
- * named its id. No link is followed, and nothing but regular files is opened.
+ * Claude Code gives each shell a file for stdout and stderr, `<id>.output` in a folder of the session. It removes the
+ * file when a call that waited for its shell returns (2.1.330). Tools can also create files there. So a file counts
+ * only in three cases: it is the stdout of a process that the child itself has started; it has been removed; or Claude
+ * Code has named its id. Links are not followed, and only regular files are opened.
  */
 export class ShellSource implements Disposable {
   readonly #options: ShellSourceOptions;
   readonly #watch: FolderWatch | undefined;
-  /** By their paths below the folder for temporary files. */
+  /** Folders by their paths below the folder for temporary files. */
   readonly #folders = new Map<string, OpenFolder>();
   readonly #shells = new Map<string, TrackedShell>();
-  /** Ids that are not looked at again. */
+  /** Ids that are not examined again. */
   readonly #known = new Set<string>();
   readonly #calls: WaitingShells | undefined;
   /** Ids of shells that were finished but never found. */
@@ -135,13 +138,13 @@ export class ShellSource implements Disposable {
     return ready.some(({ fd }) => fd === this.#watch?.fd || fd === this.#calls?.fd);
   }
 
-  /** Whether there is more to read at once. */
+  /** Whether more output can be read immediately. */
   get hasMore(): boolean {
     return this.#more;
   }
 
   /**
-   * Looks for folders that the child has made, for example after a change of its working directory.
+   * Looks for folders that the child has created, for example after a change of its working directory.
    *
    * @param at milliseconds on a clock that only goes forward
    */
@@ -158,7 +161,7 @@ export class ShellSource implements Disposable {
         const folder = OpenFolder.find(tempDir, names);
         if (folder === undefined) continue;
         this.#folders.set(path, folder);
-        // What is in it by now is not told.
+        // No event reports the files that are already in the folder.
         this.#lookedAt = -Infinity;
         this.#attend(folder);
       }
@@ -225,7 +228,7 @@ export class ShellSource implements Disposable {
     this.#watch?.[Symbol.dispose]();
   }
 
-  /** Makes the folder before Claude Code does, so that it can be watched from the beginning. */
+  /** Creates the folder before Claude Code does, so that it can be watched from the beginning. */
   #makeFolder(): void {
     const { tempDir, cwd, sessionId } = this.#options;
     const path = `${tempDir}/claude-${Deno.uid()}/${projectSlug(cwd)}/${sessionId}/tasks`;
@@ -236,12 +239,12 @@ export class ShellSource implements Disposable {
     try {
       this.#watch?.add(folder.path);
     } catch (error) {
-      // The user has no watch left. The folder is listed every LOOK_MS.
+      // The user's limit of watches is reached. The folder is listed every LOOK_MS.
       if (!(error instanceof LibcError)) throw error;
     }
   }
 
-  /** Reads the events of the watch: files made and removed, and which stream was written to. */
+  /** Reads the events of the watch: created and removed files, and the streams that were written to. */
   #heed(at: number): void {
     const split = [...this.#shells.values()].flatMap(({ streams }) => streams ?? []);
     for (const streams of split) streams.begin();
@@ -285,7 +288,7 @@ export class ShellSource implements Disposable {
   #look(folder: OpenFolder, at: number): void {
     const names = new Set(folder.names({ most: MOST_NAMES }));
     for (const name of names) this.#take(name, { folder, at });
-    // The list is incomplete, so a missing name may exist.
+    // The list is incomplete, so a missing file may exist.
     if (names.size >= MOST_NAMES) return;
     for (const shell of this.#shells.values()) {
       if (shell.folder === folder && !names.has(`${shell.id}.output`)) shell.gone = true;

@@ -13,10 +13,10 @@ import type { FolderWatch } from "../../../../ffi/files/folder_watch.ts";
 import { statProcFd } from "../../../../ffi/processes/proc.ts";
 import { readProcessStat } from "../../../sandbox/run_processes.ts";
 
-/** Most parts that are kept: what has been read of the first ones is of no use any more. */
+/** The maximum number of kept parts. The first parts have been read and are not needed any more. */
 const MOST_PARTS = 10_000;
 
-/** How long a write may take, in milliseconds: on a busy machine a process waits for the CPU. */
+/** The maximum duration of a write, in milliseconds. On a busy machine, a process waits for the CPU. */
 const UNDER_WAY_MS = 500;
 
 /** The positions of a shell's streams in its file, in bytes. */
@@ -29,8 +29,8 @@ interface Positions {
 /**
  * Attributes the output of a shell to stdout and stderr.
  *
- * Both streams append to one file, each through an open file of its own. The position of an open file is the end of its
- * last write. The two were opened by different names, so the events of the watch tell which one was written to.
+ * Both streams append to one file, each through its own open file. The position of an open file is the end of its last
+ * write. The two were opened by different names, so the events of the watch show which of them was written to.
  */
 export class SplitStreams implements Disposable {
   readonly pid: number;
@@ -83,7 +83,7 @@ export class SplitStreams implements Disposable {
     return undefined;
   }
 
-  /** The parts of the file and their streams, as far as they are known. */
+  /** The parts of the file and their streams, if known. */
   get parts(): readonly WrittenPart[] {
     return this.#parts;
   }
@@ -98,7 +98,7 @@ export class SplitStreams implements Disposable {
     this.#positions = this.#ask();
   }
 
-  /** Adds events of the watch: the names that were written to; undefined if events were lost. */
+  /** Adds events of the watch: the names of written files; undefined if events were lost. */
   note(written: readonly string[] | undefined): void {
     const runs = written?.flatMap((name) => this.#names.get(name) ?? []);
     this.#runs = runs === undefined || this.#runs === undefined
@@ -106,7 +106,7 @@ export class SplitStreams implements Disposable {
       : [...this.#runs, ...runs].filter((stream, index, all) => stream !== all[index - 1]);
   }
 
-  /** Whether the positions are still the same; reads them again. */
+  /** Reads the positions again. Returns whether they are unchanged. */
   isStable(): boolean {
     const before = this.#positions;
     this.#positions = this.#ask();
@@ -118,7 +118,7 @@ export class SplitStreams implements Disposable {
    * Attributes the output since the last call.
    *
    * @param options.at milliseconds on a clock that only goes forward
-   * @param options.ended whether nothing more is written
+   * @param options.ended whether the shell has ended, so that nothing more is written
    */
   conclude({ at, ended }: { readonly at: number; readonly ended: boolean }): void {
     const { size, stdout, stderr } = this.#positions;
@@ -128,7 +128,7 @@ export class SplitStreams implements Disposable {
     if (!isUnderWay) this.#underWayAt = undefined;
     else this.#underWayAt ??= at;
     if (!ended && at < (this.#underWayAt ?? -Infinity) + UNDER_WAY_MS) return;
-    // It may have been emptied.
+    // The command may have emptied the file.
     if (size < this.end) this.#parts = [];
     const from = this.end;
     if (size <= from) return;
@@ -138,7 +138,7 @@ export class SplitStreams implements Disposable {
     });
     this.#runs = [];
     for (const part of parts) {
-      // One that goes on is one.
+      // A part that continues the previous part is merged with it.
       if (this.#parts.at(-1)?.stream === part.stream) this.#parts.pop();
       this.#parts.push(part);
     }
@@ -158,17 +158,20 @@ export class SplitStreams implements Disposable {
 /** A shell that waits for `release`. */
 interface WaitingShell {
   readonly pid: number;
-  /** What its stdout is, by device and inode. */
+  /** The shell's stdout, by device and inode. */
   readonly inode: string;
 }
 
-/** Most bytes of one read, and the longest line that can be a pid. */
+/** The maximum number of bytes of a read, and the maximum length of a line that can be a pid. */
 const MAX_READ = 4096;
 const MAX_LINE = 16;
-/** How often a shell with a pipe as its stdout is checked: other processes of the child have one all the time. */
+/**
+ * The maximum number of checks of a shell whose stdout is a pipe. Other processes of the child always have a pipe
+ * there.
+ */
 const MOST_LOOKS = 2500;
 
-/** The folder in which shells open their stderr, and the FIFO on which they announce their start. */
+/** The folder in which shells open their stderr, and the FIFO to which they write when they start. */
 export class WaitingShells implements Disposable {
   readonly fd: number;
   readonly #dir: string;
@@ -185,7 +188,7 @@ export class WaitingShells implements Disposable {
     watch?.add(dir);
   }
 
-  /** Whether an announced shell is not ready yet: while it writes its line, its stdout is the FIFO. */
+  /** Whether an announced shell is not ready yet. While it writes its line, its stdout is the FIFO. */
   get isShellWaiting(): boolean {
     return this.#awaited.size > 0;
   }
@@ -201,7 +204,7 @@ export class WaitingShells implements Disposable {
         if (kind === "file") return [{ pid, inode }];
         if (kind === "pipe" && looks < MOST_LOOKS) this.#awaited.set(pid, looks + 1);
       } catch (error) {
-        // It has ended meanwhile.
+        // The process has ended in the meantime.
         if (!(error instanceof LibcError)) throw error;
       }
       return [];

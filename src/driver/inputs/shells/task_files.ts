@@ -7,15 +7,15 @@ import type { JsonObject } from "../../../json_object.ts";
 interface RunningShells {
   /** Their ids, in the order in which they were started. */
   readonly ids: readonly string[];
-  /** The time of each start, in milliseconds since the epoch; 0 if the file system does not tell. */
+  /** The time of each start, in milliseconds since the epoch; 0 if the file system has no times. */
   readonly startedAt: readonly number[];
-  /** True if there is no such folder: no shell and no subagent has run. */
+  /** True if the folder does not exist: no shell and no subagent has run. */
   readonly unused?: true;
 }
 
 /**
- * Lists the shells of a session that run, or ran in the background. Claude Code keeps their output in files; that of a
- * foreground shell is removed at its end (2.1.330).
+ * Lists the shells of a session that run, or ran in the background. Claude Code keeps their output in files. It removes
+ * the file of a foreground shell at the shell's end (2.1.330).
  *
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  */
@@ -40,10 +40,10 @@ export function listShells(tempDir: string, sessionId: string): RunningShells {
   };
 }
 
-/** The folder for output in a session's folder: 2.1.330 makes it for the first shell or subagent. */
+/** The folder for output in a session's folder. 2.1.330 creates it for the first shell or subagent. */
 const TASKS = "tasks";
 
-/** The time at which a file was made, and a time to sort by. */
+/** The time at which a file was created, and a time to sort by. */
 function readTimes(path: string): { readonly startedAt: number; readonly order: number } {
   try {
     const { birthtime, ctime } = Deno.lstatSync(path);
@@ -55,14 +55,14 @@ function readTimes(path: string): { readonly startedAt: number; readonly order: 
   }
 }
 
-/** How many bytes of the end of an output are returned. */
+/** The maximum number of bytes that are returned from the end of an output. */
 const MOST = 8192;
-/** Most names of a folder: tools can make any number. */
+/** The maximum number of names in a folder, because tools can create any number. */
 const MOST_FOLDERS = 1000;
 
 /**
- * Reads the end of a background shell's output from its file, in the form of Claude Code 2.1.330. Links are not followed,
- * because tools can make some there. The result is empty if there is no file.
+ * Reads the end of a background shell's output from its file, in the form of Claude Code 2.1.330. Links are not
+ * followed, because tools can create links there. The result is empty if the file does not exist.
  *
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  * @param options.task the id of the task, which is the name of its file
