@@ -1,6 +1,6 @@
 const encoder = new TextEncoder();
 
-/** Lone surrogates from U+DC80 to U+DCFF stand for the bytes 80 to FF, as in PEP 383. */
+/** Lone surrogates from U+DC80 to U+DCFF represent the bytes 80 to FF, as in PEP 383. */
 const ESCAPED_BYTE = /([\uDC80-\uDCFF])/u;
 const ESCAPE = 0xdc00;
 
@@ -11,7 +11,7 @@ export function escapedText(bytes: Uint8Array): string {
 }
 
 /**
- * `text` as a NUL-terminated UTF-8 string, with the bytes that `escapedText` escaped as they were.
+ * `text` as a NUL-terminated UTF-8 string. Bytes that `escapedText` escaped are restored.
  *
  * @throws TypeError when `text` holds a NUL, which would silently cut it short.
  */
@@ -30,9 +30,8 @@ export function cString(text: string): Uint8Array<ArrayBuffer> {
 /**
  * `texts` as a NULL-terminated `char *[]`.
  *
- * The strings lie behind the pointers in the same buffer, so they live as long as the array that
- * points to them. The buffer is made as an ArrayBuffer because a small typed array may lie in V8's
- * heap, where it can move.
+ * The strings are in the same buffer, after the pointers, so they live as long as the array that points to them. The
+ * buffer is an explicit ArrayBuffer, because a small typed array may be in V8's heap, where it can move.
  */
 export function cStringArray(texts: readonly string[]): Uint8Array<ArrayBuffer> {
   const strings = texts.map(cString);

@@ -1,6 +1,6 @@
 import { libc } from "./libc.ts";
 
-/** The error numbers that callers decide on, as x86_64 Linux numbers them (errno(3)). */
+/** The error numbers on which callers decide, as x86_64 Linux numbers them (errno(3)). */
 export const ERRNO = {
   EPERM: 1,
   ENOENT: 2,
@@ -25,11 +25,11 @@ export interface Attempt {
   readonly call: string;
   /** The purpose, as in `Cannot <action>`. The path follows it. */
   readonly action: string;
-  /** The file the call was about. */
+  /** The file that the call used. */
   readonly path?: string;
 }
 
-/** A libc call failed: which one, with what error number, and on which file. */
+/** A libc call failed. The error has the call, the error number and the file. */
 export class LibcError extends Error {
   override readonly name = "LibcError";
   /** The libc function, such as "open". */
@@ -40,7 +40,7 @@ export class LibcError extends Error {
   readonly code: string;
   /** What the error number means, such as "No such file or directory". */
   readonly description: string;
-  /** The file the call was about, if it was about one. */
+  /** The file that the call used, if any. */
   readonly path?: string;
 
   constructor(errno: number, attempt: Attempt) {
@@ -57,7 +57,7 @@ export class LibcError extends Error {
   }
 }
 
-/** Passes the result of a libc call on, or throws the errno behind a -1 as a LibcError. */
+/** Returns the result of a libc call. Throws the errno of a -1 as a LibcError. */
 export function checked(result: number, attempt: Attempt): number {
   if (result === -1) throw new LibcError(lastErrno(), attempt);
   return result;
@@ -68,8 +68,8 @@ let location: Deno.UnsafePointerView | undefined;
 /**
  * The error number of this thread's last failed libc call.
  *
- * Only valid right after a synchronous call that said it failed: a nonblocking call leaves its
- * errno on the thread that ran it. The address is constant for a thread, so it is asked for once.
+ * It is valid only right after a synchronous call that failed, because a nonblocking call leaves its errno on the
+ * thread that ran it. The address is constant for a thread, so it is looked up once.
  */
 export function lastErrno(): number {
   location ??= errnoLocation();

@@ -3,12 +3,11 @@ import { LibcUnavailableError, type Platform, platformProblem } from "./platform
 const LIBRARY = "libc.so.6";
 
 /**
- * Every libc function the program calls.
+ * Every libc function that the program calls.
  *
- * `ioctl`, `open` and `syscall` are variadic in C; on x86_64 System V a fixed prototype passes its
- * arguments in the same registers. Only `poll` and `epoll_wait` run on another thread (`nonblocking`), so
- * their errno cannot be read; their result is in a buffer. `poll_at_once` is `poll` on this thread, for calls
- * with a timeout of 0.
+ * `ioctl`, `open` and `syscall` are variadic in C; on x86_64 System V a fixed prototype passes its arguments in the
+ * same registers. Only `poll` and `epoll_wait` run on another thread (`nonblocking`), so their errno cannot be read;
+ * their result is in a buffer. `poll_at_once` is `poll` on this thread, for calls with a timeout of 0.
  */
 const TABLE = {
   __errno_location: { parameters: [], result: "pointer" },
@@ -80,8 +79,8 @@ const TABLE = {
 } as const;
 
 /**
- * Functions that a run calls often or on another thread. Deno compiles a call of each when the library is opened, which
- * takes 0.15 ms a function. All others are called by their address, which takes 3 us a call.
+ * Functions that a run calls often or on another thread. Deno compiles each of them when the library is opened, which
+ * takes 0.15 ms for each function. All other functions are called by their address, which takes 3 us for each call.
  */
 const COMPILED: ReadonlySet<string> = new Set<keyof typeof TABLE>([
   "close",
@@ -100,8 +99,8 @@ const loaded = load();
 /**
  * The table of libc functions, opened once and kept for the life of the program.
  *
- * The library is opened when this module is loaded. A failure is thrown only here, so that a program which
- * imports this folder and calls nothing runs where libc cannot be used.
+ * The library is opened when this module is loaded. A failure is thrown only here, so that a program which imports this
+ * folder but calls no function runs even if libc cannot be used.
  *
  * @throws LibcUnavailableError on anything but x86_64 Linux with glibc 2.34 or newer and `-A`.
  */
@@ -143,9 +142,9 @@ function openLibrary(): Libc {
   })) as unknown as Libc;
 }
 
-/** Which functions of the table this machine has. */
+/** The functions of the table that this machine has. */
 export interface LibcInventory {
-  /** The platform, with the version of its glibc if it is known. */
+  /** The platform, with the version of its glibc, if known. */
   readonly platform: Platform;
   /** The number of functions in the table. */
   readonly functions: number;

@@ -4,20 +4,20 @@ export interface Platform {
   readonly os: string;
   /** `Deno.build.arch`. */
   readonly arch: string;
-  /** `Deno.build.env`: the C library Deno was built for, "gnu" or "musl". */
+  /** `Deno.build.env`: the C library for which Deno was built, "gnu" or "musl". */
   readonly env?: string | undefined;
   /** State of Deno's ffi permission: "granted", "prompt" or "denied". */
   readonly ffiPermission: string;
-  /** Version of the loaded glibc, such as "2.36"; absent until it is asked for. */
+  /** Version of the loaded glibc, such as "2.36"; absent until it is looked up. */
   readonly glibc?: string | undefined;
 }
 
-/** Oldest glibc that has every function of the table: `addclosefrom_np` came with 2.34. */
+/** The oldest glibc with every function of the table. `addclosefrom_np` came with 2.34. */
 const OLDEST_GLIBC = [2, 34] as const;
 
 const NEEDED = `claude-print needs x86_64 Linux with glibc ${OLDEST_GLIBC.join(".")} or newer`;
 
-/** libc cannot be used on this machine; `suggestion` says what the user can do about it. */
+/** libc cannot be used on this machine; `suggestion` is the remedy for the user. */
 export class LibcUnavailableError extends Error {
   override readonly name = "LibcUnavailableError";
   readonly suggestion: string;

@@ -1,14 +1,14 @@
 import { type Attempt, checked, ERRNO, lastErrno, LibcError } from "../errno.ts";
 import { libc } from "../libc.ts";
 
-/** "again": the call would block, poll first. "end": the other side is closed. */
+/** "again": the call would block, so poll first. "end": the other side is closed. */
 export type Blocked = "again" | "end";
 
 /**
  * How often a call with an unexpected error is repeated.
  *
- * Once in some hundred thousand failing calls, most often soon after the start, errno is that of an earlier call
- * (Deno 2.9.6). A failed call had no effect, so it can be repeated. A real error occurs again.
+ * In some hundred thousand failing calls, errno is once that of an earlier call, most often soon after the start (Deno
+ * 2.9.6). A failed call had no effect, so it can be repeated. A real error occurs again.
  */
 const REPEATS = 2;
 
@@ -17,13 +17,13 @@ const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 
 /**
- * Reads into `buffer` from a nonblocking fd and says how many bytes arrived.
+ * Reads into `buffer` from a nonblocking fd and returns the number of bytes that arrived.
  *
- * Returns "end" for 0 bytes, for EIO of a pty master whose last slave is closed, and for ECONNRESET of a socket whose other
- * side closed without reading everything. Bytes that were written before are always delivered first. One read of a pty
- * returns about 4 KB at most.
+ * Returns "end" for 0 bytes, for EIO of a pty master whose last slave is closed, and for ECONNRESET of a socket whose
+ * other side closed without reading everything. Bytes that were written before are always delivered first. One read of
+ * a pty returns about 4 KB or less.
  *
- * @throws RangeError for an empty buffer: its 0 bytes would look like the end.
+ * @throws RangeError for an empty buffer, because its 0 bytes would look like the end.
  * @throws LibcError for any error but EAGAIN, EINTR, EIO and ECONNRESET.
  */
 export function readFd(fd: number, buffer: Uint8Array<ArrayBuffer>): number | Blocked {
@@ -43,11 +43,10 @@ export function readFd(fd: number, buffer: Uint8Array<ArrayBuffer>): number | Bl
 }
 
 /**
- * Writes to a nonblocking fd and says how many bytes were accepted, which may be only the first
- * few.
+ * Writes to a nonblocking fd and returns the number of accepted bytes, which may be only the first few.
  *
- * EIO (a slave whose master is closed) and EPIPE (a pipe nobody reads) are the end. A pty master
- * whose last slave is closed still takes bytes: there only reading tells the end.
+ * EIO (a slave whose master is closed) and EPIPE (a pipe without a reader) are the end. A pty master whose last slave
+ * is closed still accepts bytes, so only reading shows the end.
  *
  * @throws LibcError for any error but EAGAIN, EINTR, EIO, EPIPE and ECONNRESET.
  */
@@ -59,7 +58,7 @@ export function writeFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Bl
   });
 }
 
-/** Writes to a socket as `writeFd` does, whether or not it is nonblocking (send(2)). */
+/** Writes to a socket as `writeFd` does. The socket may also be blocking (send(2)). */
 export function sendFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Blocked {
   const { send } = libc();
   return writeAccepted(bytes, {
@@ -85,9 +84,9 @@ function writeAccepted(
 }
 
 /**
- * Closes `fd`. EINTR is not retried, since Linux has closed the fd by then (close(2)).
+ * Closes `fd`. EINTR is not retried, because Linux has closed the fd in this case (close(2)).
  *
- * @throws LibcError for any other error; EBADF says that the fd was not the caller's to close.
+ * @throws LibcError for any other error; EBADF means that the fd was not the caller's to close.
  */
 export function closeFd(fd: number): void {
   const result = libc().close(fd);
@@ -109,16 +108,16 @@ export function filePosition(fd: number): number {
   return checked(position, { call: "lseek", action: `ask for the position of fd ${fd}` });
 }
 
-/** What an fd is open on. */
+/** The object that an fd refers to. */
 export interface FdStat {
   readonly kind: "file" | "null device" | "pipe" | "socket" | "terminal" | "other";
   /** Size of a file, in bytes. */
   readonly size: number;
-  /** Device and inode: the same for two fds on one file, pipe, socket or terminal. */
+  /** Device and inode: equal for two fds of one file, pipe, socket or terminal. */
   readonly id: string;
 }
 
-/** `struct stat` on x86_64: its size in bytes, and where device, inode, mode, device number and size are. */
+/** `struct stat` on x86_64: its size in bytes, and the offsets of device, inode, mode, device number and size. */
 const STAT_BYTES = 144;
 const ST_DEV = 0;
 const ST_INO = 8;
@@ -139,7 +138,7 @@ const TCGETS = 0x5401n;
 const TERMIOS_BYTES = 64;
 
 /**
- * Tells what `fd` is open on.
+ * Returns the object that `fd` refers to.
  *
  * @throws LibcError EBADF when it is not open.
  */
@@ -179,11 +178,11 @@ function kindOf(
 
 /** How `drainFd` reads. */
 interface DrainOptions {
-  /** Where each read lands; 64 KiB suits a pipe, a pty fills about 4 KB of it. */
+  /** The buffer for each read. 64 KiB suits a pipe; a pty fills about 4 KB of it. */
   readonly buffer: Uint8Array<ArrayBuffer>;
-  /** Called with each read's bytes, a view of `buffer` that the next read overwrites. */
+  /** Called with each read's bytes. They are a view of `buffer`, which the next read overwrites. */
   readonly onBytes: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** Most reads in one call, so that a flood does not starve the event loop; default 8. */
+  /** The maximum number of reads in one call, so that a flood does not starve the event loop; by default 8. */
   readonly maxReads?: number;
 }
 
@@ -191,7 +190,7 @@ interface DrainOptions {
  * Reads all available bytes of a nonblocking fd. Returns "again" if it is empty, "end" at its end, and "more" if
  * `maxReads` were not enough.
  *
- * Called once per poll this carries 50 MB/s and more from a pty while timers fire on time.
+ * With one call for each poll, it reads 50 MB/s and more from a pty, and timers still fire on time.
  */
 export function drainFd(fd: number, options: DrainOptions): "again" | "end" | "more" {
   const { buffer, onBytes, maxReads = 8 } = options;

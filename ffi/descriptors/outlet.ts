@@ -10,19 +10,20 @@ const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
 
-/** A writable pipe has room for at least so many bytes (pipe(7)). */
+/** The minimum number of bytes for which a writable pipe has room (pipe(7)). */
 const PIPE_BUF = 4096;
 
 /** Why an outlet accepts no more text: its reader is closed, or the error of write(2). */
 export type OutletEnd = "unread" | LibcError;
 
 /**
- * Writes to an fd without blocking: a full pipe, or a terminal that was stopped with Ctrl-S, must not stop this program.
- * Buffers all text that the fd does not accept at once, without a limit.
+ * Writes to an fd without blocking, because a full pipe, or a terminal that was stopped with Ctrl-S, must not stop this
+ * program. Buffers all text that the fd does not accept immediately, without a limit.
  *
- * O_NONBLOCK belongs to the open file, which this program shares with its caller, so a pipe or terminal is opened again.
- * If that is forbidden, as after a change of user, the outlet writes in small parts while poll(2) reports room. Then a
- * write blocks only if another program fills the pipe at the same moment, or if the window of the terminal hangs.
+ * O_NONBLOCK belongs to the open file, which this program shares with its caller, so a pipe or terminal is opened
+ * again. If that is forbidden, for example after a change of user, the outlet writes in small parts while poll(2)
+ * reports room. Then a write blocks only if another program fills the pipe at the same moment, or if the window of the
+ * terminal hangs.
  */
 export class Outlet implements Disposable {
   /** Called once, when the outlet accepts no more text. */
@@ -41,7 +42,7 @@ export class Outlet implements Disposable {
   #isPaused = false;
 
   /**
-   * @param fd of this process
+   * @param fd an open descriptor of this process
    * @throws LibcError EBADF when it is not open
    */
   constructor(fd: number) {
@@ -54,7 +55,7 @@ export class Outlet implements Disposable {
     else this.#write = writeFd;
   }
 
-  /** At least the number of buffered bytes; 0 while paused. */
+  /** The number of buffered bytes, or more; 0 while paused. */
   get pending(): number {
     return this.#isPaused ? 0 : this.#queue.pending + this.#text.length;
   }
@@ -71,7 +72,7 @@ export class Outlet implements Disposable {
     if (!this.#isGathering) this.flush();
   }
 
-  /** Buffers all text until the next `flush()`: one write of many texts is faster. */
+  /** Buffers all text until the next `flush()`, because one write of many texts is faster. */
   gather(): void {
     this.#isGathering = true;
   }
@@ -87,7 +88,7 @@ export class Outlet implements Disposable {
     this.flush();
   }
 
-  /** Writes the buffered text as far as the fd accepts it. */
+  /** Writes the part of the buffered text that the fd accepts. */
   flush(): void {
     this.#isGathering = false;
     if (this.#isPaused) return;
@@ -131,7 +132,7 @@ export class Outlet implements Disposable {
   }
 }
 
-/** Opens the same pipe or terminal again, as an open file of its own; undefined if that is forbidden. */
+/** Opens the same pipe or terminal again, as a separate open file; undefined if that is forbidden. */
 function reopen(fd: number): number | undefined {
   const path = cString(`/proc/self/fd/${fd}`);
   const opened = libc().open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

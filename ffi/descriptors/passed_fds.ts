@@ -31,7 +31,7 @@ const FD_BYTES = 4;
 /** How often a call with an unexpected error is repeated: see `REPEATS` in `fd.ts`. */
 const REPEATS = 2;
 
-/** The largest number of fds in a message. This program never sends more. */
+/** The maximum number of fds in a message. This program never sends more. */
 const MOST_FDS = 8;
 const CONTROL_BYTES = CMSGHDR_BYTES + MOST_FDS * FD_BYTES;
 const DATA = CONTROL + CONTROL_BYTES;

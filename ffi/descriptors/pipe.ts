@@ -11,7 +11,7 @@ export class Pipe implements Disposable {
   readonly writeFd: number;
   readonly #open: Set<number>;
 
-  /** @throws LibcError as pipe(2) says, such as EMFILE. */
+  /** @throws LibcError for the errors of pipe(2), such as EMFILE. */
   constructor() {
     const fds = new Int32Array(2);
     checked(libc().pipe2(fds, O_CLOEXEC), { call: "pipe2", action: "make a pipe" });
@@ -29,7 +29,7 @@ export class Pipe implements Disposable {
     this.#close(this.writeFd);
   }
 
-  /** Closes what is still open; a second call does nothing. */
+  /** Closes the ends that are still open; a second call does nothing. */
   [Symbol.dispose](): void {
     for (const fd of [...this.#open]) this.#close(fd);
   }
@@ -45,19 +45,19 @@ const O_NONBLOCK = 0o4000;
 /**
  * Makes a FIFO that only its owner can use (mode 0600).
  *
- * @throws LibcError EEXIST when anything has that path already, and whatever else mkfifo(3) says.
+ * @throws LibcError EEXIST when the path already exists, and other errors of mkfifo(3).
  */
 export function makeFifo(path: string): void {
   checked(libc().mkfifo(cString(path), 0o600), { call: "mkfifo", action: "make the FIFO", path });
 }
 
 /**
- * Opens a FIFO to read lines from it, nonblocking, inherited by no child.
+ * Opens a nonblocking FIFO to read lines from it. No child inherits it.
  *
- * It is opened for writing too, so that it never reports a hang-up when the last writer leaves
- * (fifo(7)). Each write of up to 4096 bytes arrives in one piece.
+ * It is also opened for writing, so that it never reports a hang-up when the last writer closes it (fifo(7)). Each
+ * write of up to 4096 bytes arrives in one piece.
  *
- * @throws LibcError as open(2) says.
+ * @throws LibcError for the errors of open(2).
  */
 export function openFifo(path: string): number {
   return checked(libc().open(cString(path), O_RDWR | O_NONBLOCK | O_CLOEXEC), {

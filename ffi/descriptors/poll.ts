@@ -15,7 +15,7 @@ export interface Ready {
   readonly fd: number;
   readonly readable: boolean;
   readonly writable: boolean;
-  /** The other side is closed. Bytes that it wrote before may be left to read. */
+  /** The other side is closed. Bytes that it wrote before may still be unread. */
   readonly hangup: boolean;
 }
 
@@ -33,7 +33,7 @@ const POLLFD_BYTES = 8;
 const LONGEST_TIMEOUT_MS = 0x7fffffff;
 
 /**
- * The largest number of waits with a thread of their own, which return a little sooner than shared ones. Deno has 32
+ * The maximum number of waits with a thread of their own, which return a little sooner than shared ones. Deno has 32
  * threads for all blocking calls. If waits used all of them, other calls such as reads of files would stop.
  */
 const MOST_THREADS = 8;
@@ -42,19 +42,18 @@ const MOST_THREADS = 8;
 let threads = 0;
 
 /**
- * Waits for any of several fds, in one poll(2) on a thread of Deno's blocking pool. If there are many waits, further ones
- * share one thread.
+ * Waits for any of several fds, in one poll(2) on a thread of Deno's blocking pool. If there are many waits, further
+ * ones share one thread.
  *
- * A pending wait keeps the process alive, and looks at its fds until it returns. So the order
- * at the end is `wake()`, await the pending wait, dispose, and close an fd only when no pending
- * wait names it.
+ * A pending wait keeps the process alive, and uses its fds until it returns. So the order at the end is: call `wake()`,
+ * await the pending wait, dispose the poller, and close an fd only when no pending wait names it.
  */
 export class Poller implements Disposable {
   readonly #wakeFd: number;
   #waiting = false;
   #disposed = false;
 
-  /** @throws LibcError when no eventfd can be made. */
+  /** @throws LibcError when no eventfd can be created. */
   constructor() {
     this.#wakeFd = checked(libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), {
       call: "eventfd",
@@ -63,11 +62,10 @@ export class Poller implements Disposable {
   }
 
   /**
-   * Resolves with the fds that are ready, in the order given; with none of them after `timeoutMs`,
-   * or when woken.
+   * Resolves with the ready fds, in the given order; with none of them after `timeoutMs`, or after `wake()`.
    *
-   * `timeoutMs` is rounded up; 0 only looks, -1 waits forever. A hang-up is reported at every wait
-   * until the fd is left out. A poll that a signal interrupts counts as one that found nothing.
+   * `timeoutMs` is rounded up; 0 does not wait, -1 waits forever. A hang-up is reported at every wait until the fd is
+   * left out. A poll that a signal interrupts counts as one that found nothing.
    *
    * @throws LibcError EBADF when an fd is not open.
    * @throws Error when another wait is pending, or the poller is disposed.
@@ -93,13 +91,13 @@ export class Poller implements Disposable {
     }
   }
 
-  /** Makes the pending wait, or else the next one, return at once; several calls count as one. */
+  /** Makes the pending wait, or else the next one, return immediately. Several calls count as one. */
   wake(): void {
     if (this.#disposed) return;
     writeFd(this.#wakeFd, new Uint8Array(BigUint64Array.of(1n).buffer));
   }
 
-  /** Ends the poller; a pending wait is woken and releases the last fd when it returns. */
+  /** Ends the poller. A pending wait is woken, and releases the last fd when it returns. */
   [Symbol.dispose](): void {
     if (this.#disposed) return;
     if (this.#waiting) this.wake();
@@ -138,7 +136,7 @@ async function waitShared(
   return look();
 }
 
-/** Returns true if `fd` accepts at least a byte now, or has an error. */
+/** Returns true if `fd` now accepts a byte or more, or has an error. */
 export function isWritable(fd: number): boolean {
   const polled = [{ fd, write: true }];
   const table = encode(polled);

@@ -9,15 +9,15 @@ const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
 
-/** No data yet, although poll(2) reported some, or a signal interrupted the read. */
+/** There is no data yet, although poll(2) reported some, or a signal interrupted the read. */
 const AGAIN: readonly number[] = [ERRNO.EAGAIN, ERRNO.EINTR];
 
 /**
- * Reads a path that a user named to its end: a file, a FIFO, a terminal or `/dev/stdin`. Waits without a time limit, while
- * signals and timers of the program work.
+ * Reads a path that a user named to its end: a file, a FIFO, a terminal or `/dev/stdin`. Waits without a time limit,
+ * while signals and timers of the program work.
  *
- * @param options.limit reading stops after so many bytes; a few more may be returned
- * @throws LibcError as open(2) and read(2) say.
+ * @param options.limit the number of bytes after which reading stops; a few more may be returned
+ * @throws LibcError for the errors of open(2) and read(2).
  */
 export async function readToEnd(
   path: string,

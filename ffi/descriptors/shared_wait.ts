@@ -23,15 +23,15 @@ interface Waiter {
 /** Pending waits by their epoll fd. */
 const waiters = new Map<number, Waiter>();
 
-/** The epoll fd that contains those of all pending waits. It is opened by the first wait. */
+/** The epoll fd that contains the epoll fds of all pending waits. The first wait opens it. */
 let sharedSet: number | undefined;
 let isWaiting = false;
 
 /**
- * Waits until one of several fds is ready or the time is over. All calls share one thread (epoll(7)).
+ * Waits until one of several fds is ready or the time has expired. All calls share one thread (epoll(7)).
  *
  * @param fds events of poll(2) by fd. Fds that are always ready, such as files, are ignored
- * @param timeoutMs at least 0; Infinity for no limit
+ * @param timeoutMs 0 or more; Infinity for no limit
  * @throws LibcError if the limit of open files is reached
  */
 export async function waitOnSharedThread(
@@ -66,7 +66,7 @@ export async function waitOnSharedThread(
   }
 }
 
-/** Repeats epoll_wait and ends the waits that are ready or over, until none is pending. */
+/** Repeats epoll_wait and ends the waits that are ready or have timed out, until none is pending. */
 async function serveWaiters(all: number): Promise<void> {
   isWaiting = true;
   const events = new DataView(new ArrayBuffer(EVENT_BYTES * MOST_EVENTS));

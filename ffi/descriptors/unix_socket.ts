@@ -8,18 +8,18 @@ const SOCK_STREAM = 1;
 const SOCK_NONBLOCK = 0o4000;
 const SOCK_CLOEXEC = 0o2000000;
 
-/** The `sa_family_t` in front of the path in a `struct sockaddr_un` (unix(7)). */
+/** The size of the `sa_family_t` before the path in a `struct sockaddr_un` (unix(7)). */
 const FAMILY_BYTES = 2;
 
-/** Most bytes that the path of a socket may have, without its NUL (unix(7)). */
+/** The maximum length of a socket's path in bytes, without its NUL (unix(7)). */
 export const MAX_SOCKET_PATH = 107;
 
 /**
- * Connects to the stream socket at `path`, without waiting; the fd is nonblocking, and inherited by no child.
+ * Connects to the stream socket at `path`, without waiting. The fd is nonblocking, and no child inherits it.
  *
  * @throws RangeError when the path is longer than `MAX_SOCKET_PATH`
- * @throws LibcError ENOENT and ECONNREFUSED if no process listens there, EAGAIN if the backlog is full, and other errors of
- * connect(2).
+ * @throws LibcError ENOENT and ECONNREFUSED if no process listens there, EAGAIN if the backlog is full, and other
+ * errors of connect(2).
  */
 export function connectUnix(path: string): number {
   const address = addressOf(path);
@@ -35,9 +35,9 @@ export function connectUnix(path: string): number {
 /**
  * Listens on a new stream socket at `path`. The fd is nonblocking, and no child inherits it.
  *
- * @param options.backlog the largest number of connections that wait to be accepted
+ * @param options.backlog the maximum number of connections that wait to be accepted
  * @throws RangeError when the path is longer than `MAX_SOCKET_PATH`
- * @throws LibcError EADDRINUSE where anything has that path already, and whatever else bind(2) says.
+ * @throws LibcError EADDRINUSE when the path already exists, and other errors of bind(2).
  */
 export function listenUnix(path: string, { backlog }: { readonly backlog: number }): number {
   const address = addressOf(path);
@@ -87,7 +87,7 @@ export function isUnixListener(fd: number): boolean {
   return optionOf(SO_DOMAIN) === AF_UNIX && optionOf(SO_ACCEPTCONN) === 1;
 }
 
-/** The process at the other end of a connection, as it was when it connected or listened. */
+/** The process at the other end of a connection, at the time when it connected or listened. */
 export interface Peer {
   readonly pid: number;
   readonly uid: number;

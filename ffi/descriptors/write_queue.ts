@@ -1,21 +1,21 @@
 import { writeFd } from "./fd.ts";
 
 /**
- * Bytes on their way to a nonblocking fd, in order and complete.
+ * Bytes for a nonblocking fd, which are written completely and in order.
  *
- * A pty takes some KB and then says EAGAIN. Whoever owns the fd calls `flush` after each `push`,
- * and again at each poll that says writable, for as long as `pending` is above 0.
+ * A pty accepts some KB and then reports EAGAIN. The owner of the fd calls `flush` after each `push`, and again at each
+ * poll that reports the fd as writable, while `pending` is above 0.
  */
 export class WriteQueue {
   #chunks: Uint8Array<ArrayBuffer>[] = [];
   #pending = 0;
 
-  /** Bytes not yet accepted by the fd. */
+  /** The number of bytes that the fd has not accepted yet. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Adds a copy of `bytes` behind what is already waiting. */
+  /** Adds a copy of `bytes` after the waiting bytes. */
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#chunks.push(bytes.slice());
@@ -23,10 +23,10 @@ export class WriteQueue {
   }
 
   /**
-   * Writes until everything is accepted ("done"), the fd takes no more for now ("again"), or its
-   * reader is gone ("end", as in writeFd). Then the rest is dropped.
+   * Writes until all bytes are accepted ("done"), the fd accepts no more for now ("again"), or its reader has closed it
+   * ("end", as in writeFd). Then the rest is dropped.
    *
-   * @param write how bytes are written, unless with writeFd
+   * @param write the function that writes; by default writeFd
    * @throws LibcError as writeFd does.
    */
   flush(fd: number, write: typeof writeFd = writeFd): "done" | "again" | "end" {

@@ -1,4 +1,4 @@
-/** Returns what a path leads to, through links; undefined if it does not exist or cannot be read. */
+/** Returns the file to which a path leads, through links; undefined if it does not exist or cannot be read. */
 export function fileAt(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.statSync(path);
@@ -7,7 +7,7 @@ export function fileAt(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** Returns what is at a path without following a link; undefined if it does not exist or cannot be read. */
+/** Returns the entry at a path without following a link; undefined if it does not exist or cannot be read. */
 export function entryAt(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.lstatSync(path);
@@ -16,7 +16,7 @@ export function entryAt(path: string): Deno.FileInfo | undefined {
   }
 }
 
-/** Removes a file if possible: one that was renamed or never written is no error. */
+/** Removes a file if possible. A file that was renamed or never written is no error. */
 export function tryRemove(path: string): void {
   try {
     Deno.removeSync(path);

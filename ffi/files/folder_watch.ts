@@ -21,8 +21,8 @@ const MOST_READS = 16;
 /** Changes in the watched folders. */
 export interface FolderChanges {
   /**
-   * The names of written files, in order, as they were when the files were opened. Several successive writes to the same
-   * name may appear once.
+   * The names of written files, in order, as they were when the files were opened. Several successive writes to the
+   * same name may appear once.
    */
   readonly written: readonly string[];
   /** True if an entry was created, moved into a folder or removed. */

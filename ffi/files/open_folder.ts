@@ -9,7 +9,7 @@ const O_NOFOLLOW = 0o400000;
 const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 
-/** An open folder. It stays the same folder if its path leads to another one later. */
+/** An open folder. It stays the same folder even if its path later leads to another one. */
 export class OpenFolder implements Disposable {
   readonly #fd: number;
   #isOpen = true;
@@ -19,12 +19,12 @@ export class OpenFolder implements Disposable {
   }
 
   /**
-   * Opens a folder below another one. Follows no link on the way and none at the end: other users who can write there
-   * could redirect it.
+   * Opens a folder below another one. Follows no links, also not at the end, because other users who can write there
+   * could redirect them.
    *
    * @param base an absolute path
    * @param names the names of the folders below it, in order
-   * @returns undefined if the folder does not exist, or if something else has its name
+   * @returns undefined if the folder does not exist, or if another kind of file has its name
    */
   static find(base: string, names: readonly string[]): OpenFolder | undefined {
     let folder = OpenFolder.#at(base);
@@ -77,12 +77,12 @@ const RECORD_LENGTH_OFFSET = 16;
 const NAME_OFFSET = 19;
 
 /**
- * Returns the names in a folder in no particular order, `.` and `..` included.
+ * Returns the names in a folder in no particular order, including `.` and `..`.
  *
  * @param fd the folder, opened for reading and not read before
  * @param options.path the path in an error message
  * @param options.most stops after so many names, or a few more; all by default
- * @throws LibcError as getdents64(2) says
+ * @throws LibcError for the errors of getdents64(2)
  */
 export function readNames(
   fd: number,

@@ -16,7 +16,7 @@ export class UnfitFileError extends Error {
   readonly path: string;
   /** One clause, such as "it is not a regular file". */
   readonly reason: string;
-  /** What the user can do about it. */
+  /** The remedy for the user. */
   readonly suggestion = "Put a regular file that you may read in its place, or remove it";
 
   constructor(
@@ -32,13 +32,13 @@ export class UnfitFileError extends Error {
 /**
  * Reads a file that another user or program may have made, without ever blocking.
  *
- * First opens the path with O_PATH, which has no effect on a FIFO, a terminal or `/dev/zero`, and checks that it is a regular
- * file. Then opens and reads that same file, even if the path leads to another one by then. Does not wait for a file that
- * another program keeps by a lease (fcntl(2)).
+ * First opens the path with O_PATH, which has no effect on a FIFO, a terminal or `/dev/zero`, and checks that it is a
+ * regular file. Then opens and reads that same file, even if the path leads to another one by then. Does not wait for a
+ * file that another program keeps by a lease (fcntl(2)).
  *
- * @param options.limit the largest file that is read, in bytes
+ * @param options.limit the maximum size of the file, in bytes
  * @param options.from the first byte, counted from the start of the file; 0 by default
- * @param options.most the largest number of bytes; all by default
+ * @param options.most the maximum number of bytes to read; all by default
  * @throws {UnfitFileError} if it is not a regular file, larger than the limit, or cannot be opened
  * @throws {Deno.errors.NotFound} if it does not exist
  */
@@ -72,7 +72,7 @@ export function readRegularFile(
   }
 }
 
-/** Reads a file as UTF-8; undefined where `readRegularFile` throws. */
+/** Reads a file as UTF-8; undefined if `readRegularFile` throws. */
 export function tryReadText(path: string, limit: number): string | undefined {
   try {
     return new TextDecoder().decode(readRegularFile(path, { limit }));
@@ -83,7 +83,7 @@ export function tryReadText(path: string, limit: number): string | undefined {
 
 /**
  * An open regular file that is read in pieces, with the checks of `readRegularFile`. A link is refused unless
- * `followsLinks` is set. It stays the same file if its path is removed or replaced.
+ * `followsLinks` is set. It stays the same file even if its path is removed or replaced.
  */
 export class RegularFile implements Disposable {
   readonly #fd: number;

@@ -12,12 +12,13 @@ const O_CLOEXEC = 0o2000000;
 /**
  * Replaces this program by another one, with the same process, terminal, folder, environment and fds 0 to 2 (execv(3)).
  *
- * Resets SIGPIPE, which Deno ignores, so the program has the signal dispositions that the shell gave to this one. Returns
- * only by throwing. Runs no cleanup of this program, so there must be nothing to clean up.
+ * Resets SIGPIPE, which Deno ignores, so that the program has the signal dispositions that the shell gave to this one.
+ * Returns only by throwing. Runs no cleanup of this program, so there must be nothing to clean up.
  *
  * @param file path of the executable
  * @param options.stdin the path of a file that is opened as fd 0 and then removed
- * @throws LibcError ENOENT, EACCES and the like when `file` cannot be executed, E2BIG for an argument over 128 KiB.
+ * @throws LibcError ENOENT, EACCES and similar errors when `file` cannot be executed, E2BIG for an argument over 128
+ * KiB.
  * @throws TypeError for a string that holds a NUL.
  */
 export function exec(

@@ -5,7 +5,7 @@ import { writeFd } from "../descriptors/fd.ts";
 import { Pipe } from "../descriptors/pipe.ts";
 import { Poller } from "../descriptors/poll.ts";
 
-/** O_CLOEXEC in proc(5). All fds that this program opens have it, and no fd that it inherited. */
+/** O_CLOEXEC in proc(5). All fds that this program opens have it, and inherited fds never have it. */
 const O_CLOEXEC = 0o2000000;
 const LINE_END = 0x0a;
 
@@ -22,9 +22,9 @@ export function isInherited(fd: number): boolean {
 /**
  * Reads from an inherited file, pipe or socket up to a line feed or the end.
  *
- * @param options.limit the largest number of bytes that are read
+ * @param options.limit the maximum number of bytes that are read
  * @returns undefined if that takes longer than `patienceMs`
- * @throws LibcError as read(2) says
+ * @throws LibcError for the errors of read(2)
  */
 export async function readInheritedLine(
   fd: number,

@@ -10,14 +10,17 @@ const SIG_IGN = 1n;
 const SIG_UNBLOCK = 1;
 const SIGSET_BYTES = 128;
 
-/** Handled even if inherited as ignored: a shell starts a command with "&" so that it ignores SIGINT and SIGQUIT. */
+/**
+ * Signals that are handled even if inherited as ignored, because a shell makes a command that it starts with "&" ignore
+ * SIGINT and SIGQUIT.
+ */
 const ALWAYS_HANDLED: readonly number[] = [SIGNALS.SIGINT, SIGNALS.SIGQUIT, SIGNALS.SIGTERM];
 
 /**
  * Listens to signals until it is disposed. Then they have their default effect again.
  *
- * A signal that was ignored when the program started, as SIGHUP under nohup(1), stays ignored. SIGINT, SIGQUIT and SIGTERM
- * are handled in any case, as `claude -p` 2.1.330 does. A blocked signal is unblocked.
+ * A signal that was ignored when the program started, such as SIGHUP under nohup(1), stays ignored. SIGINT, SIGQUIT and
+ * SIGTERM are always handled, as `claude -p` 2.1.330 does. A blocked signal is unblocked.
  */
 export function listenToSignals<Name extends Deno.Signal & keyof typeof SIGNALS>(
   names: readonly Name[],
@@ -29,7 +32,8 @@ export function listenToSignals<Name extends Deno.Signal & keyof typeof SIGNALS>
     .map((name) => ({ name, listen: () => listener(name) }));
   for (const { name, listen } of listeners) Deno.addSignalListener(name, listen);
   const handled: readonly number[] = listeners.map(({ name }) => SIGNALS[name]);
-  // The first listener of a program makes Deno 2.9.6 handle SIGHUP, SIGINT and SIGTERM, whatever signal it is for.
+  // The first listener of a program makes Deno 2.9.6 handle SIGHUP, SIGINT and SIGTERM, even if it listens to another
+  // signal.
   if (ignored.has(SIGNALS.SIGHUP)) {
     libc().signal(SIGNALS.SIGHUP, Deno.UnsafePointer.create(SIG_IGN));
   }

@@ -4,20 +4,20 @@ import { closeFd, type FdStat, fdStat } from "../descriptors/fd.ts";
 import { readNames } from "../files/open_folder.ts";
 import { libc } from "../libc.ts";
 
-// Deno opens nothing below /proc, and hardly anything below /dev, for a program that lacks one of its permissions.
+// Deno opens no file below /proc, and few below /dev, for a program that lacks one of its permissions.
 
 const O_RDONLY = 0;
 const O_DIRECTORY = 0o200000;
 const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 
-/** The longest target a link can have, with its NUL (PATH_MAX). */
+/** The maximum length of a link's target, with its NUL (PATH_MAX). */
 const LONGEST_PATH = 4096;
 
 /**
- * Reads a file below `/proc` or `/dev` to its end, however long a pipe or a terminal takes to get there.
+ * Reads a file below `/proc` or `/dev` to its end. For a pipe or a terminal, this may take any time.
  *
- * @throws LibcError ENOENT or ESRCH when the process is gone, EACCES when it is another user's.
+ * @throws LibcError ENOENT or ESRCH when the process has ended, EACCES when it belongs to another user.
  */
 export function readProcFile(path: string): Uint8Array<ArrayBuffer> {
   const fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ export function readProcFile(path: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Reads the strings of a file below `/proc` that ends each with a NUL, such as a command line or an environment.
+ * Reads the strings of a file below `/proc`, each of which ends with a NUL, such as a command line or an environment.
  *
  * @throws LibcError as readProcFile does.
  */
@@ -61,7 +61,7 @@ export function readProcStrings(path: string): readonly Uint8Array<ArrayBuffer>[
 /**
  * Returns the target of a link below `/proc`, such as `pid:[4026531836]` for a namespace.
  *
- * @throws LibcError as readlink(2) says.
+ * @throws LibcError for the errors of readlink(2).
  */
 export function readProcLink(path: string): string {
   const target = new Uint8Array(LONGEST_PATH);
@@ -71,9 +71,9 @@ export function readProcLink(path: string): string {
 }
 
 /**
- * Returns what an fd of another process is open on. Opens no file and does not block.
+ * Returns the object that an fd of another process refers to. Opens no file and does not block.
  *
- * @throws LibcError ENOENT when the process or its fd is gone, EACCES when it is another user's.
+ * @throws LibcError ENOENT when the process or its fd does not exist, EACCES when it belongs to another user.
  */
 export function statProcFd(pid: number, fd: number): FdStat {
   const path = `/proc/${pid}/fd/${fd}`;
@@ -103,7 +103,7 @@ function open(path: string, flags: number): number {
   return checked(libc().open(cString(path), flags), { call: "open", action: "open", path });
 }
 
-/** How many files this process may have open at once (`ulimit -n`); Infinity without a limit. */
+/** The maximum number of open files of this process (`ulimit -n`); Infinity without a limit. */
 export function mostOpenFiles(): number {
   const limits = new TextDecoder().decode(readProcFile("/proc/self/limits"));
   return Number(/^Max open files +(\d+)/mu.exec(limits)?.[1] ?? Infinity);

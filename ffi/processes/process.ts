@@ -3,22 +3,21 @@ import { closeFd } from "../descriptors/fd.ts";
 import { libc } from "../libc.ts";
 import { type SignalName, SIGNALS } from "./signals.ts";
 
-/** How a child ended: with an exit code of its own, or by a signal's number. */
+/** How a child ended: with an exit code, or by a signal's number. */
 export type ExitStatus =
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "signaled"; readonly signal: number };
 
-/** Number of pidfd_open(2) on x86_64; glibc has a function for it only since 2.36. */
+/** Number of pidfd_open(2) on x86_64. glibc has a function for it only since 2.36. */
 const PIDFD_OPEN = 434n;
-/** Number of pidfd_getfd(2), for which it has none before 2.36 either. */
+/** Number of pidfd_getfd(2). glibc has a function for it only since 2.36. */
 const PIDFD_GETFD = 438n;
 const WNOHANG = 1;
 
 /**
- * Opens an fd that polls as readable once the process has ended, reaped or not. No child inherits
- * it.
+ * Opens an fd that becomes readable for a poll once the process has ended, reaped or not. No child inherits it.
  *
- * @throws LibcError ESRCH when there is no such process, or it was reaped already.
+ * @throws LibcError ESRCH when the process does not exist, or was already reaped.
  */
 export function openPidfd(pid: number): number {
   const fd = libc().syscall(PIDFD_OPEN, BigInt(requirePid(pid)), 0n);
@@ -44,9 +43,9 @@ export function shareFd(pid: number, fd: number): number {
 /**
  * Reaps the child `pid` if it has ended; undefined while it runs. Never blocks.
  *
- * Only this one child is asked for, so that children of Deno's own are left to Deno.
+ * It waits only for this child, so that Deno can reap its own children.
  *
- * @throws LibcError ECHILD when `pid` is no child of this process, or was reaped already.
+ * @throws LibcError ECHILD when `pid` is no child of this process, or was already reaped.
  */
 export function waitFor(pid: number): ExitStatus | undefined {
   const status = new Int32Array(1);
@@ -58,10 +57,10 @@ export function waitFor(pid: number): ExitStatus | undefined {
 }
 
 /**
- * Kills the child `pid` and reaps it. Blocks for as long as the kernel takes, which for a process that waits for
- * input is some tenths of a millisecond.
+ * Kills the child `pid` and reaps it. Blocks while the kernel ends the child: some tenths of a millisecond for a
+ * process that waits for input.
  *
- * @throws LibcError ECHILD when `pid` is no child of this process, or was reaped already.
+ * @throws LibcError ECHILD when `pid` is no child of this process, or was already reaped.
  */
 export function killAndReap(pid: number): void {
   kill(pid, "SIGKILL");
@@ -70,9 +69,9 @@ export function killAndReap(pid: number): void {
 }
 
 /**
- * Sends a signal to one process: false when there is no such process.
+ * Sends a signal to one process; false when the process does not exist.
  *
- * A child that has ended but was not reaped still takes signals, to no effect.
+ * A child that has ended but was not reaped still accepts signals, without an effect.
  *
  * @throws LibcError EPERM when the process belongs to another user.
  */
@@ -81,12 +80,11 @@ export function kill(pid: number, signal: SignalName): boolean {
 }
 
 /**
- * Sends a signal to every process of the group `pid` leads: false when the group is empty.
+ * Sends a signal to every process of the group that `pid` leads; false when the group is empty.
  *
- * A child of `spawn` leads a group of its own; what a shell starts as a job of its own is in
- * another one.
+ * A child of `spawn` leads its own group. A job that a shell starts is in another group.
  *
- * @throws LibcError EPERM when none of the group may be signalled.
+ * @throws LibcError EPERM when this process may signal none of the group.
  */
 export function killGroup(pid: number, signal: SignalName): boolean {
   return send(-requirePid(pid), { signal, action: `send ${signal} to process group ${pid}` });
@@ -102,10 +100,7 @@ function send(
   return true;
 }
 
-/**
- * 0, -1 and 1 mean "my group", "everyone" and init to kill(2) and waitpid(2), so none of them
- * passes.
- */
+/** Refuses 0, -1 and 1, which mean "my group", "everyone" and init to kill(2) and waitpid(2). */
 function requirePid(pid: number): number {
   if (!Number.isInteger(pid) || pid < 2 || pid > 0x7fffffff) {
     throw new RangeError(`Cannot address process ${pid}: that is no process id of a child`);
@@ -113,7 +108,7 @@ function requirePid(pid: number): number {
   return pid;
 }
 
-/** Decodes the status word of wait(2); stopped children are not asked for. */
+/** Decodes the status word of wait(2). Stopped children are never reported. */
 function exitStatus(word: number): ExitStatus {
   const signal = word & 0x7f;
   return signal === 0 ? { kind: "exited", code: (word >> 8) & 0xff } : { kind: "signaled", signal };

@@ -5,7 +5,7 @@ import { killGroup } from "./process.ts";
 interface ProgramToRun {
   readonly args: readonly string[];
   readonly cwd: string;
-  /** The complete environment; by default that of this program. */
+  /** The complete environment; by default the environment of this program. */
   readonly env?: Readonly<Record<string, string>>;
   /** The text on its stdin; empty by default. */
   readonly input?: string;
@@ -45,7 +45,7 @@ export async function runToEnd(
     const ended = Promise.all([read(child.stdout), read(child.stderr), child.status]);
     if (input !== undefined) {
       const writer = child.stdin.getWriter();
-      // The write fails if the program ends without reading. Its exit status tells that.
+      // The write fails if the program ends without reading. Its exit status shows the reason.
       await writer.write(new TextEncoder().encode(input)).catch(() => {});
       await writer.close().catch(() => {});
     }

@@ -36,10 +36,7 @@ export const SIGNALS = {
 /** A signal by its name, such as "SIGTERM". */
 export type SignalName = keyof typeof SIGNALS;
 
-/**
- * The name of a signal number as a message shows it: "SIGKILL" for 9, "signal 40" for one without a
- * name.
- */
+/** The name of a signal number in a message: "SIGKILL" for 9, "signal 40" for a number without a name. */
 export function signalName(signal: number): string {
   const found = Object.entries(SIGNALS).find(([, number]) => number === signal);
   return found === undefined ? `signal ${signal}` : found[0];

@@ -1,10 +1,9 @@
 /**
  * Starts a program, normally on a pseudo-terminal.
  *
- * With posix_spawn(3), never with fork, forkpty or "openpty, fork, exec": V8 marks its heap and
- * code ranges MADV_DONTFORK, so a forked child has no JavaScript to return to and dies by SIGSEGV,
- * every time. posix_spawn does its work between vfork and exec inside libc and runs no JavaScript
- * in the child.
+ * It uses posix_spawn(3), and never fork, forkpty or "openpty, fork, exec": V8 marks its heap and code ranges
+ * MADV_DONTFORK, so a forked child has no JavaScript to which it can return, and always dies by SIGSEGV. posix_spawn
+ * does its work between vfork and exec inside libc and runs no JavaScript in the child.
  *
  * @module
  */
@@ -20,13 +19,16 @@ import type { Pty } from "../terminal/pty.ts";
 export interface SpawnOptions {
   /** The arguments after argv[0], which is `file`. */
   readonly args: readonly string[];
-  /** The whole environment; nothing is inherited. */
+  /** The complete environment; the child inherits nothing. */
   readonly env: Readonly<Record<string, string>>;
-  /** The folder the child starts in. */
+  /** The folder in which the child starts. */
   readonly cwd: string;
-  /** The child's controlling terminal and its fds 1 and 2; without one, what it writes goes to /dev/null. */
+  /** The child's controlling terminal and its fds 1 and 2. Without a terminal, its output goes to /dev/null. */
   readonly pty?: Pty;
-  /** The child's fd 0: the path of a file, relative to this process's folder, or an open fd. By default the terminal. */
+  /**
+   * The child's fd 0: the path of a file, relative to this process's folder, or an open fd. By default, it is the
+   * terminal.
+   */
   readonly stdin?: string | number;
   /** Open fds that the child gets as its fds 3, 4 and so on. */
   readonly passedFds?: readonly number[];
@@ -42,7 +44,7 @@ const POSIX_SPAWN_SETSIGDEF = 0x04;
 const POSIX_SPAWN_SETSIGMASK = 0x08;
 const POSIX_SPAWN_SETSID = 0x80;
 
-/** Room for glibc's opaque types, whose true sizes on x86_64 are 336, 80 and 128 bytes. */
+/** The sizes reserved for glibc's opaque types. Their true sizes on x86_64 are 336, 80 and 128 bytes. */
 const ATTRIBUTES_BYTES = 512;
 const ACTIONS_BYTES = 128;
 const SIGSET_BYTES = 128;
@@ -50,22 +52,22 @@ const SIGSET_BYTES = 128;
 /**
  * Starts `file` and returns its process id; the caller has to reap it with `waitFor`.
  *
- * The child leads a session and a process group of its own, in the foreground of its pty. All its
- * signals are at their defaults and none is blocked, although Deno ignores SIGPIPE. It has the fds
- * 0, 1 and 2, those of `passedFds`, and no other. A `file` without a slash is looked up in this process's PATH, not in
- * `env`'s, so callers had better pass an absolute path; one with a slash is taken from `cwd`.
+ * The child leads its own session and process group, in the foreground of its pty. All its signals have their default
+ * actions and none is blocked, although Deno ignores SIGPIPE. It has the fds 0, 1 and 2, those of `passedFds`, and no
+ * other. A `file` without a slash is looked up in this process's PATH, not in the PATH of `env`, so callers should pass
+ * an absolute path. A relative path with a slash starts at `cwd`.
  *
- * @throws LibcError whose path is `cwd`, `stdin`, the output or `file`, whichever is at fault: ENOENT and EACCES of `file`
- *   are known at once, E2BIG is an argument over 128 KiB or too many of them.
- * @throws TypeError for a string that holds a NUL, or a name that cannot stand in an environment.
+ * @throws LibcError whose path is `cwd`, `stdin`, the output or `file`, whichever caused it: ENOENT and EACCES of
+ * `file` are known immediately, E2BIG is an argument over 128 KiB or too many of them.
+ * @throws TypeError for a string that holds a NUL, or a name that an environment cannot hold.
  */
 export function spawn(file: string, options: SpawnOptions): number {
   const { args, env, cwd, pty, stdin, passedFds = [] } = options;
   stopIgnoringSigchld();
   const argv = cStringArray([file, ...args]);
   const envp = cStringArray(Object.entries(env).map(([name, value]) => variable(name, value)));
-  // Opened here, not by the child, so that an error names the file it is about: posix_spawn reports
-  // one bare number for everything. "/." asks for the right to enter the folder, as chdir would.
+  // Opened here, not by the child, so that an error names its file: posix_spawn reports only a number for all errors.
+  // "/." requires the right to enter the folder, as chdir would.
   using folder = open(cwd === "" ? cwd : `${cwd}/.`, {
     flags: O_PATH | O_DIRECTORY | O_CLOEXEC,
     attempt: { call: "open", action: "enter the folder", path: cwd },
@@ -76,7 +78,8 @@ export function spawn(file: string, options: SpawnOptions): number {
   });
   const input = typeof stdin === "number" ? stdin : inputFile?.fd;
   const output = pty?.path ?? "/dev/null";
-  // The child opens the output itself, so that it becomes its terminal. This open only checks that it exists.
+  // The child itself opens the output, so that it becomes the child's terminal. This open only checks that the path
+  // exists.
   using _output = open(output, {
     flags: O_PATH | O_CLOEXEC,
     attempt: { call: "open", action: "open the child's output", path: output },
@@ -122,11 +125,10 @@ function spawnAttributes(): Opaque {
 }
 
 /**
- * What the child does to its fds before exec, in this order.
+ * The operations on the child's fds before exec, in this order.
  *
- * It is a session leader without a terminal by then, so the first terminal it opens becomes its
- * controlling one (no O_NOCTTY). The input goes over fd 0 afterwards, and closing everything else
- * has to come last.
+ * At that time, the child is a session leader without a terminal, so the first terminal that it opens becomes its
+ * controlling one (no O_NOCTTY). The input replaces fd 0 afterwards, and closing all other fds has to come last.
  */
 function fileActions(
   options: {
@@ -162,7 +164,7 @@ function fileActions(
   }
 }
 
-/** posix_spawn and its kin return the error number itself and leave errno alone. */
+/** Checks the result of posix_spawn and related functions, which return the error number and do not set errno. */
 function spawnChecked(errno: number, attempt: Attempt): void {
   if (errno !== 0) throw new LibcError(errno, attempt);
 }

@@ -8,7 +8,7 @@ export interface WindowSize {
   readonly cols: number;
 }
 
-/** The size a child's terminal has when no terminal of the user's gives one. */
+/** The size of a child's terminal if the user has no terminal with a size. */
 export const DEFAULT_WINDOW_SIZE: WindowSize = { rows: 50, cols: 220 };
 
 const O_RDWR = 0o2;
@@ -20,10 +20,10 @@ const O_CLOEXEC = 0o2000000;
 const SET_WINDOW_SIZE = 0x5414n;
 
 /**
- * The master side of a pseudo-terminal: nonblocking, and inherited by no child.
+ * The master side of a pseudo-terminal. It is nonblocking, and no child inherits it.
  *
- * Closing it hangs the terminal up: whoever still has it as controlling terminal gets SIGHUP. The
- * kernel does the same when this process dies in whatever way, since nobody else holds the master.
+ * Closing it hangs up the terminal: the processes whose controlling terminal it is get SIGHUP. When this process dies
+ * in any way, the kernel does the same, because no other process has the master.
  */
 export class Pty implements Disposable {
   /** The master's fd, the end that this program reads and writes. */
@@ -43,7 +43,7 @@ export class Pty implements Disposable {
     return windowSize(this.fd) ?? { rows: 0, cols: 0 };
   }
 
-  /** Changes the size; the terminal's foreground processes get SIGWINCH if it differs. */
+  /** Changes the size. If it differs, the terminal's foreground processes get SIGWINCH. */
   resize(size: WindowSize): void {
     this.#assertOpen("set the terminal size");
     setWindowSize(this.fd, size);
@@ -64,11 +64,10 @@ export class Pty implements Disposable {
 /**
  * Opens a pseudo-terminal of the given size.
  *
- * Only the master is opened. Until a child opens the slave, reading the master says "again", not
- * "end".
+ * Only the master is opened. Until a child opens the slave, reading the master returns "again", not "end".
  *
- * @throws RangeError for a size that is not 1 to 65535 cells each way.
- * @throws LibcError when there is no /dev/ptmx, or no terminal left to give.
+ * @throws RangeError for a size outside of 1 to 65535 cells in a direction.
+ * @throws LibcError when there is no /dev/ptmx, or no free terminal.
  */
 export function openPty(size: WindowSize): Pty {
   const { grantpt, posix_openpt, unlockpt } = libc();
@@ -115,10 +114,9 @@ function setWindowSize(fd: number, size: WindowSize): void {
 const GET_WINDOW_SIZE = 0x5413n;
 
 /**
- * The size of the terminal behind `fd`, or undefined when `fd` is no terminal or does not know its
- * size.
+ * The size of the terminal behind `fd`; undefined when `fd` is no terminal or has no size.
  *
- * A terminal that was never told its size says 0 rows and 0 columns.
+ * A terminal whose size was never set reports 0 rows and 0 columns.
  */
 export function windowSize(fd: number): WindowSize | undefined {
   const winsize = new Uint16Array(4);

@@ -17,7 +17,8 @@ const VSUSP = 17 + 10;
 
 /**
  * Makes a terminal drop typed characters until disposed. They are not shown, and the next program that reads the
- * terminal does not receive them. Ctrl-C keeps its meaning. Ctrl-Z has none, since a shell could not use the screen.
+ * terminal does not receive them. Ctrl-C keeps its effect. Ctrl-Z has no effect, because a shell could not use the
+ * screen.
  *
  * @param fd open on the terminal
  * @throws LibcError ENOTTY if it is no terminal

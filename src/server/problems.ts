@@ -10,16 +10,16 @@ abstract class TryLaterError extends CliError {
   }
 }
 
-/** A limit is reached, of conversations and runs or of messages that wait. */
+/** A limit of conversations and runs, or of waiting messages, is reached. */
 export class FullError extends TryLaterError {}
 
-/** The server is about to end and accepts nothing new. */
+/** The server is about to end and accepts no new work. */
 export class DrainingError extends TryLaterError {}
 
-/** A conversation takes no message now: a person types in it, or its agent is running. */
+/** A conversation accepts no message now: a person types in it, or its agent is running. */
 export class OccupiedError extends TryLaterError {}
 
-/** There is no room on the disk for what has to be kept. */
+/** The disk has no room for data that must be kept. */
 export class NoSpaceError extends CliError {
   constructor(message: string, cause?: unknown) {
     super(message, { suggestion: "Make room on the disk of TMPDIR", cause });
@@ -56,7 +56,7 @@ export interface HttpProblem {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Ends a request, which is answered with the problem. */
+/** Ends a request, whose answer is the problem. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly problem: HttpProblem;
@@ -90,7 +90,7 @@ export function problemResponse(problem: HttpProblem): Response {
   });
 }
 
-/** How long a client should wait before it tries again, in seconds. */
+/** The time after which a client should try again, in seconds. */
 const RETRY_AFTER_S = "1";
 
 /**

@@ -11,7 +11,7 @@ import { z } from "zod/mini";
 export class NoServerError extends CliError {}
 
 interface RequestOptions {
-  /** The body of a POST request, which is sent as it arrives. Without a body the request is a GET. */
+  /** The body of a POST request, which is sent as it arrives. A request without a body is a GET. */
   readonly body?: ReadableStream<Uint8Array<ArrayBuffer>>;
   /** The body of a POST request, which is sent as JSON. */
   readonly json?: unknown;
@@ -175,7 +175,7 @@ const STATUS = z.looseObject({
   warm_children: z.array(z.looseObject({ state: z.string(), since: z.string(), cwd: z.string() })),
 });
 
-/** What a server says of itself, with further fields. */
+/** The status of a server, with further fields. */
 export type ServerStatus = z.infer<typeof STATUS>;
 
 /** A conversation in the server's list, with further fields. */
@@ -184,7 +184,7 @@ export type ConversationSummary = z.infer<typeof CONVERSATION>;
 /**
  * Fetches the server's conversations, the oldest first.
  *
- * @throws {CliError} when the server does not answer, or with something else
+ * @throws {CliError} when the server does not answer, or its answer is invalid
  */
 export async function fetchConversations(
   server: ServerClient,
@@ -192,7 +192,7 @@ export async function fetchConversations(
   return (await fetchParsed(server, "/v1/conversations", CONVERSATIONS)).conversations;
 }
 
-/** @throws {CliError} when the server does not answer, or with something else */
+/** @throws {CliError} when the server does not answer, or its answer is invalid */
 export async function fetchStatus(server: ServerClient): Promise<ServerStatus> {
   return await fetchParsed(server, "/v1/server", STATUS);
 }
@@ -243,7 +243,7 @@ export function conversationPath(id: string): string {
  * Yields the frames of a conversation as JSON.
  *
  * @param options.after the number of an event; 0 for all
- * @param options.last the number of the last event to read; Infinity to read on until the conversation ends
+ * @param options.last the number of the last event to read; Infinity to read until the conversation ends
  * @throws {CliError} when the server does not answer, or has lost frames
  */
 export async function* readFrames(
@@ -286,7 +286,7 @@ interface ServerEvent {
   readonly data: string;
 }
 
-/** The longest accepted line of an event, in UTF-16 units. */
+/** The maximum length of a line of an event, in UTF-16 units. */
 const MAX_LINE = 64 * 1024 * 1024;
 
 /**

@@ -10,19 +10,20 @@ import { tryReadText } from "../../ffi/files/regular_file.ts";
 /** The beginning of every error. */
 const FAILURE = "Cannot start the server";
 
-/** How often to try again while another server is ending, and the wait in between, in milliseconds. */
+/** The number of attempts while another server is ending, and the wait between them, in milliseconds. */
 const TRIES = 10;
 const RETRY_MS = 50;
 
 /**
- * Creates and locks the private folder of this user's server, until disposed. Removes what a killed server has left in it.
+ * Creates and locks the private folder of this user's server, until disposed. Removes the files that a killed server
+ * has left in it.
  *
- * The lock tells whether a server runs, because the kernel releases it however the process ends. A pid or a socket could
- * belong to another process by then.
+ * The lock shows whether a server runs, because the kernel releases it in every case when the process ends. A pid or a
+ * socket could belong to another process by then.
  *
  * @param options.inherits whether systemd owns the socket for runs, and removes it
- * @throws {CliError} when another server runs, when the folder or something in it belongs to another user, or when a path is
- * too long for a socket
+ * @throws {CliError} when another server runs, when the folder or a file in it belongs to another user, or when a path
+ * is too long for a socket
  */
 export function claimServerFolder(
   places: ServerPlaces,
@@ -43,7 +44,7 @@ export function claimServerFolder(
     lock.close();
   };
   try {
-    // All paths are checked first: nothing is removed when something foreign is among them.
+    // All paths are checked first, so that no file is removed when one of them is foreign.
     const dead = sockets.filter((path) => isDeadSocket(path));
     for (const path of [...dead, ...tokens.filter((each) => isToken(each))]) Deno.removeSync(path);
   } catch (error) {
@@ -62,9 +63,9 @@ export function claimServerFolder(
 }
 
 /**
- * Creates something in the server's folder.
+ * Creates a file or socket in the server's folder.
  *
- * @throws {CliError} when the system refuses, as on a full disk
+ * @throws {CliError} when the system refuses, for example on a full disk
  */
 export function createInServerFolder<Made>(
   { folder }: Pick<ServerPlaces, "folder">,
@@ -73,7 +74,7 @@ export function createInServerFolder<Made>(
   try {
     return make();
   } catch (cause) {
-    // The caller handles a folder that is gone: it creates the folder again.
+    // The caller handles a missing folder: it creates the folder again.
     const isOfSystem = cause instanceof Error && "code" in cause && cause.code !== "ENOENT";
     if (!isOfSystem) throw cause;
     throw new CliError(`${FAILURE} in ${folder}: ${cause.message}`, {
@@ -131,7 +132,7 @@ function makeServerFolder({ folder, runs }: ServerPlaces): void {
   }
 }
 
-/** Removes a file of the server's. Ignores a missing path, and one that has something else by now. */
+/** Removes a file of the server. Ignores a missing path, and a path with a foreign file. */
 function removeOwn(isOwn: (path: string) => boolean, path: string): void {
   try {
     if (isOwn(path)) Deno.removeSync(path);
@@ -140,7 +141,7 @@ function removeOwn(isOwn: (path: string) => boolean, path: string): void {
   }
 }
 
-/** @throws {CliError} when the path has something else than a socket, or another user's */
+/** @throws {CliError} when the file at the path is no socket, or belongs to another user */
 function isSocket(path: string): boolean {
   return isServerFile(path, ({ isSocket }) => isSocket === true);
 }
@@ -172,12 +173,12 @@ function isDeadSocket(path: string): boolean {
   }
 }
 
-/** @throws {CliError} when the path has something else than a token, or another user's */
+/** @throws {CliError} when the file at the path is no token, or belongs to another user */
 function isToken(path: string): boolean {
   return isServerFile(path, ({ isFile }) => isFile && holdsToken(path));
 }
 
-/** @throws {CliError} when the path has something else than a server's lock, or another user's */
+/** @throws {CliError} when the file at the path is no lock of a server, or belongs to another user */
 function checkLock(path: string): void {
   isServerFile(path, ({ isFile, size }) => isFile && size === 0);
 }
@@ -185,8 +186,8 @@ function checkLock(path: string): void {
 /**
  * Whether a path exists.
  *
- * @param isKind whether a server could have created what is there
- * @throws {CliError} when no server could have, or it is another user's
+ * @param isKind whether a server could have created the file at the path
+ * @throws {CliError} when no server could have created it, or it belongs to another user
  */
 function isServerFile(path: string, isKind: (found: Deno.FileInfo) => boolean): boolean {
   let found: Deno.FileInfo;
@@ -210,7 +211,7 @@ function lengthOf(path: string): number {
   return new TextEncoder().encode(path).length;
 }
 
-/** Bytes of a token. */
+/** The length of a token in bytes. */
 const TOKEN_BYTES = 32;
 
 /**
@@ -220,14 +221,14 @@ const TOKEN_BYTES = 32;
  */
 export function writeToken(path: string): string {
   const token = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)).toHex();
-  // Renamed when it is complete, so that no client reads a part of it.
+  // The file is renamed when it is complete, so that no client reads a part of it.
   const unfinished = `${path}.part`;
   Deno.writeTextFileSync(unfinished, `${token}\n`, { mode: 0o600 });
   Deno.renameSync(unfinished, path);
   return token;
 }
 
-/** Whether a file has a token, or the beginning of one, as after a full disk, and nothing else. */
+/** Whether a file has only a token, or the beginning of one, for example after a full disk. */
 function holdsToken(path: string): boolean {
   const text = tryReadText(path, 2 * TOKEN_BYTES + 1);
   return text !== undefined && /^[0-9a-f]*\n?$/u.test(text);

@@ -23,7 +23,7 @@ export interface ServerPlaces {
 }
 
 /**
- * The paths of this user's server, whether or not it runs: in the user's runtime directory (XDG Base Directory
+ * The paths of this user's server, even if it does not run: in the user's runtime directory (XDG Base Directory
  * Specification), or else in the folder of the user's runs in `TMPDIR`. Creates nothing, and does not check whether the
  * folder can be trusted: see `claimServerFolder` and `whyForeign`.
  *
@@ -70,7 +70,7 @@ export function findServer(): ServerPlaces | undefined {
     const places = serverPlaces(env);
     return Deno.lstatSync(places.runSocket).isSocket ? places : undefined;
   } catch {
-    // A run that needs TMPDIR reports what is wrong with it.
+    // A run that needs TMPDIR reports the problem.
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import { type ControlRequest, isEmpty } from "../claude/wire/control.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { definedFields } from "../defined_fields.ts";
 
-/** Most flags, and the longest one in characters. */
+/** The maximum number of flags, and the maximum length of a flag in characters. */
 const MAX_ARGS = 1000;
 const MAX_TEXT = 1_000_000;
 
@@ -29,21 +29,23 @@ export const PROFILE_SCHEMA = z.strictObject({
   ),
   /** Whether the client answers permission requests, questions and plans. Otherwise they are refused. */
   asks: z._default(z.boolean(), true),
-  /** Whether the client's messages are events too. */
+  /** Whether the client's messages also become events. */
   replay_user_messages: z._default(z.boolean(), false),
-  /** Whether it is recorded as a cassette. */
+  /** Whether the conversation is recorded as a cassette. */
   record: z._default(z.boolean(), false),
 });
 
 export type ConversationProfile = z.infer<typeof PROFILE_SCHEMA>;
 
-/** The largest file of profiles, in bytes. */
+/** The maximum size of a file of profiles, in bytes. */
 const MAX_FILE_BYTES = 1_000_000;
 
 const WARM_PROFILE_SCHEMA = z.extend(PROFILE_SCHEMA, {
-  /** Whether it is for runs with the output format `text`, which answer no questions. */
+  /** Whether the profile is for runs with the output format `text`, which answer no questions. */
   text: z._default(z.boolean(), false),
-  /** Whether it is for runs with the output format `json` without --verbose, which answer no questions either. */
+  /**
+   * Whether the profile is for runs with the output format `json` without --verbose, which also answer no questions.
+   */
   json: z._default(z.boolean(), false),
 });
 
@@ -97,11 +99,11 @@ export function profileError(name: string, why: string): CliError {
   });
 }
 
-/** What has to be known to start a child. Requests with the same profile can use the same warm child. */
+/** The facts that are needed to start a child. Requests with the same profile can use the same warm child. */
 export interface ChildProfile {
   /** SHA-256 of the whole profile, in hexadecimal digits. */
   readonly digest: string;
-  /** The request to start a warm child with, without what can be set later. */
+  /** The request with which a warm child starts, without the options that can be set later. */
   readonly request: RunRequest;
   readonly env: Environment;
   readonly cwd: string;
@@ -187,7 +189,7 @@ export async function createChildProfile(
 const CALLERS_SERVERS = "Claude Code speaks to MCP servers in the caller's program as it starts";
 
 /**
- * Why a run needs a child of its own; undefined when a warm child does as well.
+ * Why a run needs a child of its own; undefined when it can use a warm child.
  *
  * @param options.fork the recorded conversation that it continues, if any
  */
@@ -218,7 +220,7 @@ const TURN_EVENTS = [
 ];
 
 /**
- * Why an `initialize` request needs a child of its own; undefined when a warm child with the same profile does as well.
+ * Why an `initialize` request needs a child of its own; undefined when it can use a warm child with the same profile.
  *
  * @param body the body of the request
  */

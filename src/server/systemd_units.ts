@@ -36,8 +36,8 @@ const SUM = "# SHA-256 of what follows: ";
 /**
  * Creates the units of a server that systemd starts at the first connection: a socket and its service.
  *
- * The service has no systemd sandbox, because a run may do what it may do in a shell. SIGTERM goes to the server's main
- * process only, which then finishes its turns.
+ * The service has no systemd sandbox, because a run may do everything that it may do in a shell. SIGTERM goes only to
+ * the server's main process, which then finishes its turns.
  */
 export function createUnits({ program, flags, env, umask }: UnitOptions): readonly UnitFile[] {
   const command = [...program, "serve", ...flags].map(quoteCommandWord).join(" ");
@@ -111,7 +111,7 @@ function quoteWord(word: string): string {
   return `"${escaped}"`;
 }
 
-/** The largest unit that is read, in bytes. */
+/** The maximum size of a unit, in bytes. */
 const MAX_UNIT_BYTES = 1_000_000;
 
 const DROP_IN_COMMAND = "systemctl --user edit claude-print.service";
@@ -131,10 +131,10 @@ export function findUnitFolder(env: Environment): string {
 }
 
 /**
- * Writes units, and replaces those that were written before.
+ * Writes units, and replaces units that were written before.
  *
  * @returns the paths
- * @throws {CliError} when a path has something else, or cannot be written; nothing is changed then
+ * @throws {CliError} when a path has a foreign file, or cannot be written; then nothing is changed
  */
 export function installUnits(folder: string, units: readonly UnitFile[]): readonly string[] {
   const files = units.map(({ name, text }) => ({ path: `${folder}/${name}`, text }));
@@ -162,7 +162,7 @@ export function installUnits(folder: string, units: readonly UnitFile[]): readon
  * Removes units that `installUnits` wrote, and the links of `systemctl enable` to them.
  *
  * @returns the paths of the removed units
- * @throws {CliError} when a path has something else, or cannot be removed
+ * @throws {CliError} when a path has a foreign file, or cannot be removed
  */
 export function uninstallUnits(folder: string, names: readonly string[]): readonly string[] {
   const paths = names.map((name) => `${folder}/${name}`)
@@ -197,7 +197,7 @@ function isLinkTo(link: string, path: string): boolean {
   }
 }
 
-/** @throws {CliError} when the path has something else than a unit of this program */
+/** @throws {CliError} when the file at the path is no unit of this program */
 function inspectUnit(path: string, action: string): "ours" | "nothing" {
   const foreign = (why: string, cause?: unknown) =>
     new CliError(`Cannot ${action}: "${path}" ${why}`, {
@@ -206,7 +206,7 @@ function inspectUnit(path: string, action: string): "ours" | "nothing" {
       cause,
     });
   try {
-    // The user made the link: it is not replaced, whatever it points to.
+    // The user made the link, so it is not replaced.
     if (Deno.lstatSync(path).isSymlink) throw foreign("is a link");
     const text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_UNIT_BYTES }));
     if (isOurUnit(text)) return "ours";

@@ -1,6 +1,6 @@
 /**
- * Keeps the program alive after uncaught errors and rejections, until disposed: an error in a promise or timer of one
- * conversation must not end the others.
+ * Keeps the program alive after uncaught errors and rejections, until disposed, because an error in a promise or timer
+ * of one conversation must not end the others.
  */
 export function catchUncaughtErrors(onUncaught: (error: unknown) => void): Disposable {
   const onRejection = (event: PromiseRejectionEvent) => {

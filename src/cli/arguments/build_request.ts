@@ -12,7 +12,7 @@ const DEFAULT_TIMEOUTS = {
   "--start-timeout": "2m",
   "--delivery-timeout": "5m",
   "--drain-timeout": "10s",
-  // Claude Code ends within 5 s in any case. Its cost is known only then.
+  // Claude Code always ends within 5 s. Its cost is known only then.
   "--exit-timeout": "6s",
 };
 
@@ -53,7 +53,7 @@ export function buildRequest(
     partialMessages: formats.partialMessages,
     subagentText: formats.subagentText,
     hookEvents: given("--include-hook-events"),
-    // In other formats it has no effect, as in claude -p.
+    // In other formats, the flag has no effect, as in claude -p.
     sessionMirror: given("--session-mirror") && isRead,
     inheritHooks: given("--inherit-hooks"),
     authStatus: given("--enable-auth-status"),
@@ -147,7 +147,7 @@ function readClaudeOptions(
   | "taskBudget"
 > {
   return definedFields({
-    // Claude Code treats an empty value as none, for settings and for ids.
+    // Claude Code treats an empty value like no value, for settings and for ids.
     settings: last("--settings") || undefined,
     settingSources: last("--setting-sources"),
     projectConfigRoot: last("--project-config-root"),
@@ -163,7 +163,7 @@ function readClaudeOptions(
   });
 }
 
-/** Reads which tools may run, and who is asked. */
+/** Reads which tools may run, and who decides about permissions. */
 function readPermissions(
   { all, last, given }: FlagValues,
 ): Pick<
@@ -233,7 +233,7 @@ function readApiCassette(
   };
 }
 
-/** Types a value that was already checked against the choices of its flag. */
+/** Narrows the type of a value that was already checked against the choices of its flag. */
 function choice<Value extends string>(value: string | undefined, fallback: Value): Value {
   return value === undefined ? fallback : value as Value;
 }
@@ -299,7 +299,7 @@ function readMaxBudgetUsd(value: string | undefined): number | undefined {
   );
 }
 
-/** Reads the longest wait for a limit, in milliseconds; Infinity without a value. */
+/** Reads the maximum wait for a limit, in milliseconds; Infinity without a value. */
 function readLongestWait(duration: string | undefined): number {
   if (duration === undefined || duration === "") return Infinity;
   return readDuration("--wait-for-limit", duration, { max: Infinity });

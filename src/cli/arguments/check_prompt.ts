@@ -2,10 +2,13 @@ import { CliError } from "../../cli_error.ts";
 import { nearestWord } from "./nearest_word.ts";
 import type { MisplacedPrompt } from "./run_request.ts";
 
-/** The longest prompt that Claude Code 2.1.330 reads from stdin, in UTF-16 code units, printing and interactive. */
+/**
+ * The maximum length of a prompt that Claude Code 2.1.330 reads from stdin, in UTF-16 code units, in print mode and
+ * interactively.
+ */
 export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 
-/** Most bytes of a prompt: UTF-8 takes at most three bytes for each UTF-16 code unit. */
+/** The maximum size of a prompt in bytes. UTF-8 needs three bytes or less for each UTF-16 code unit. */
 export const MAX_PROMPT_BYTES: number = 3 * MAX_PROMPT_LENGTH;
 
 const GIVE_PROMPT =
@@ -31,7 +34,7 @@ function firstCharacters(text: string): string {
 }
 
 /**
- * Returns the error for a prompt that the interactive Claude Code cannot take, or undefined for a valid one. Invalid are
+ * Returns the error for a prompt that the interactive Claude Code cannot accept; undefined for a valid one. Invalid are
  * blank prompts, NUL characters, halves of surrogate pairs, and more than {@linkcode MAX_PROMPT_LENGTH}.
  */
 export function checkPrompt(text: string): CliError | undefined {
@@ -119,7 +122,7 @@ function firstInvalidByte(bytes: Uint8Array): number | undefined {
 /** One line of a list of prompts. */
 interface ListLine {
   readonly prompt: string;
-  /** Flags for this run alone, after those of the command line. */
+  /** Flags for this run only, after those of the command line. */
   readonly args: readonly string[];
 }
 
@@ -139,10 +142,10 @@ export function parseListLine(line: string): unknown {
 }
 
 /**
- * Reads a line of a list: a prompt as a JSON string, or an object with a `prompt` and optional `args`. Other keys of the
- * object are ignored.
+ * Reads a line of a list: a prompt as a JSON string, or an object with a `prompt` and optional `args`. Other keys of
+ * the object are ignored.
  *
- * @throws {CliError} for anything else
+ * @throws {CliError} for any other value
  */
 export function readListInput(input: unknown): ListLine {
   if (typeof input === "string") return { prompt: input, args: [] };

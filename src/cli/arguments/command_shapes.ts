@@ -1,4 +1,4 @@
-/** The commands besides a run. Each is one only as the very first argument. */
+/** The names of all commands. A word is a command only if it is the first argument. */
 export const COMMAND_NAMES = [
   "doctor",
   "sweep",
@@ -28,36 +28,36 @@ export interface CommandShape {
   /** A few words that begin with a verb. */
   readonly summary: string;
   readonly flags: readonly CommandFlag[];
-  /** The words of which the first operand must be one, such as `install`. */
+  /** The allowed words for the first operand, such as `install`. */
   readonly action?: {
     readonly name: string;
     readonly choices: readonly string[];
-    /** Whether the command does something without one. */
+    /** Whether the command also works without such a word. */
     readonly isOptional?: true;
   };
-  /** The operands after each of those words; without one of them, under "". */
+  /** The operands after each of these words; the key "" is for a command without a word. */
   readonly operands?: Readonly<Record<string, Operands>>;
 }
 
 /** The operands after a command or its first word. */
 export interface Operands {
-  /** What each operand is, for errors. */
+  /** The name of each operand, for errors. */
   readonly name: string;
   readonly placeholder: string;
-  /** How they are written in the usage, where the placeholder does not say it. */
+  /** The operands in the usage, if the placeholder does not show them. */
   readonly usage?: string;
   readonly min: number;
   readonly max: number;
-  /** What may follow "--", such as `flags of claude -p`; absent where nothing may. */
+  /** The arguments allowed after "--", such as `flags of claude -p`; absent for none. */
   readonly rest?: string;
 }
 
 export interface CommandFlag {
   readonly name: string;
-  /** What stands for the value in the help text, such as `<path>`; empty for a switch. */
+  /** The placeholder of the value in the help text, such as `<path>`; empty for a switch. */
   readonly placeholder: string;
   readonly help: string;
-  /** The first words that accept the flag, "" for none of them; absent for all. */
+  /** The first words that accept the flag; "" means no word. Absent for all. */
   readonly actions?: readonly string[];
 }
 

@@ -72,13 +72,13 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     suggestion: "Leave --output-format out",
   },
   {
-    // A cassette holds one run.
+    // A cassette holds only one run.
     applies: ({ jsonl, oneSession, isRecorded }) => jsonl && isRecorded && !oneSession,
     problem: "--record takes one run, and --jsonl makes many",
     suggestion: "Leave --jsonl or --record out",
   },
   {
-    // A list starts all of its children itself.
+    // A list itself starts all of its children.
     applies: ({ warm, cold, jsonl }) => warm && (cold || jsonl),
     problem: ({ cold }) => `--warm does not go with ${cold ? "--cold" : "--jsonl"}`,
     suggestion: "Leave one of them out",

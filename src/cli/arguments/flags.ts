@@ -2,7 +2,7 @@
  * Whether a flag takes a value, as in Claude Code's own parser (Commander).
  *
  * - `none`: a switch.
- * - `required`: the next argument, whatever it looks like.
+ * - `required`: the next argument, in any form.
  * - `optional`: the next argument unless it looks like a flag.
  * - `attached`: the text after a `=`, if there is one.
  * - `variadic`: the next argument, and all that follow it up to one that looks like a flag.
@@ -10,34 +10,34 @@
 export type FlagValue = "none" | "required" | "optional" | "attached" | "variadic";
 
 /**
- * How a flag is honoured.
+ * How a flag is handled.
  *
  * - `own`: a flag of `claude-print` that `claude -p` does not have.
- * - `output`: done by `claude-print` itself; Claude Code never sees it.
- * - `forwarded`: given to Claude Code as typed.
- * - `merged`: combined with what `claude-print` itself gives Claude Code.
- * - `ineffective`: a warning that names the flag; the run goes on without it.
- * - `refused`: an error that names the flag.
+ * - `output`: `claude-print` itself implements it; Claude Code never gets it.
+ * - `forwarded`: passed to Claude Code as typed.
+ * - `merged`: combined with the values that `claude-print` itself passes to Claude Code.
+ * - `ineffective`: a warning names the flag; the run continues without it.
+ * - `refused`: an error names the flag.
  */
 export type FlagClass = "own" | "output" | "forwarded" | "merged" | "ineffective" | "refused";
 
 /** One row of the table of flags. */
 export type Flag =
   & {
-    /** The spelling used in messages and on Claude Code's command line. */
+    /** The spelling in messages and on Claude Code's command line. */
     readonly name: string;
-    /** The other spellings, short ones included. */
+    /** The other spellings, including short ones. */
     readonly aliases: readonly string[];
     readonly value: FlagValue;
-    /** What stands for the value in the help text; empty for a switch. */
+    /** The placeholder of the value in the help text; empty for a switch. */
     readonly placeholder: string;
-    /** The only values allowed, where they are fixed. */
+    /** The allowed values, if they are fixed. */
     readonly choices?: readonly string[];
     /** Whether a second use adds to the first instead of replacing it. */
     readonly repeatable: boolean;
     /** One line for the help text. */
     readonly help: string;
-    /** Left out of the help text, as in `claude --help`. */
+    /** Whether the flag is left out of the help text, as in `claude --help`. */
     readonly hidden: boolean;
     /** The title of its group in the help text; empty for a refused flag. */
     readonly group: string;
@@ -46,7 +46,7 @@ export type Flag =
     | { readonly class: Exclude<FlagClass, "ineffective" | "refused"> }
     | {
       readonly class: "ineffective" | "refused";
-      /** Why, as a clause that finishes "Cannot honour --flag: " or "--flag has no effect: ". */
+      /** The reason, as a clause that finishes "Cannot honour --flag: " or "--flag has no effect: ". */
       readonly reason: string;
     }
   );
@@ -125,8 +125,8 @@ function inGroup(group: string, flags: readonly Flag[]): readonly Flag[] {
 }
 
 /**
- * Every flag of `claude -p` up to Claude Code 2.1.330, hidden ones included, and those of
- * `claude-print`, in the order of the help text.
+ * Every flag of `claude -p` up to Claude Code 2.1.330, including hidden ones, and those of `claude-print`, in the order
+ * of the help text.
  */
 export const FLAGS: readonly Flag[] = [
   ...inGroup("Prompt", [

@@ -22,10 +22,12 @@ const WISHES: Readonly<Record<string, string>> = {
   start: "claude-print serve",
 };
 
-/** Shortest word and name of a command that are compared: shorter ones are close to many words. */
+/**
+ * The minimum length of a word and of a command's name that are compared, because shorter ones are close to many words.
+ */
 const SHORTEST = 4;
 
-/** Returns the command line that a first argument may have been meant as: a wish, an action, or a mistyped command. */
+/** Returns the command line that a first argument probably means: a wish, an action, or a mistyped command. */
 export function commandMeantBy(word: string): string | undefined {
   if (!/^[a-z][a-z-]*$/u.test(word)) return undefined;
   if (Object.hasOwn(WISHES, word)) return WISHES[word];
@@ -40,7 +42,8 @@ export function commandMeantBy(word: string): string | undefined {
 }
 
 /**
- * Whether `help` is a command. Alone it is one for a person at a terminal only: `claude -p help` sends it to the model.
+ * Whether `help` is a command. Without a further argument, it is a command only for a person at a terminal, because
+ * `claude -p help` sends it to the model.
  *
  * @param rest the arguments after it
  */
@@ -57,7 +60,7 @@ export function isAttended(): boolean {
   return [Deno.stdin, Deno.stdout, Deno.stderr].every((stream) => stream.isTerminal());
 }
 
-/** Returns the command line that `help` and a mistyped command may have been meant as. */
+/** Returns the command line that `help` and a mistyped command probably mean. */
 function topicMeantBy(word: string, topic: string | undefined): string | undefined {
   const nearest = word === "help" && topic !== undefined
     ? nearestWord(topic, COMMAND_NAMES)
@@ -80,7 +83,7 @@ export function findLoneWord(
   return others.length === 0 ? { text: word } : undefined;
 }
 
-/** The error for a lone word that may have been meant as a command or a file; undefined if it can only be a prompt. */
+/** The error for a lone word that probably means a command or a file; undefined if it can only be a prompt. */
 export function loneWordError(
   { text, command }: LoneWord,
   { isFile }: { readonly isFile: (path: string) => boolean },

@@ -18,7 +18,7 @@ function bare(word: string): string {
   return word.replace(/^-+/u, "").toLowerCase();
 }
 
-/** Most characters that are compared: no flag, command or key is as long. */
+/** The maximum number of characters that are compared. No flag, command or key is as long. */
 const MAX_LENGTH = 64;
 
 /** Counts the characters to insert, delete, replace, or swap with their neighbour (optimal string alignment). */
@@ -43,7 +43,7 @@ function editDistance(one: string, other: string): number {
 }
 
 /**
- * Returns the flag that `typed` most likely misspells. A short flag that does not exist may stand for a long one with the
+ * Returns the flag that `typed` most likely misspells. A short flag that does not exist may mean a long one with the
  * same first letter, such as `-m` for `--model`.
  *
  * @param options.byLetter the long flags to which a letter may lead, the most likely first

@@ -19,12 +19,12 @@ const ALL_FLAGS = '"claude-print --help" lists all flags';
  * - The last use of a flag that counts once wins, and the first of several prompts.
  * - Help and version win over any mistake in the rest of the line.
  *
- * A command of `claude-print` is one only as the very first argument: `-p doctor` is a prompt.
+ * A word is a command of `claude-print` only if it is the first argument: `-p doctor` is a prompt.
  *
  * @param options.more flags that a line of a list adds, as if they were typed last
  * @param options.meaningless names of flags that the caller cannot honour, each with the reason
  * @param options.deliversFrames whether the caller gets all frames, whatever the format
- * @param options.isAttended whether a person types the command line and reads what happens
+ * @param options.isAttended whether a person types the command line and reads the output
  * @throws {CliError} for an unknown or a refused flag, and for a missing, wrong or contradictory value
  */
 export async function parseArguments(
@@ -71,7 +71,7 @@ export async function parseArguments(
   return { kind: "run", request: loneWord === undefined ? request : { ...request, loneWord } };
 }
 
-/** Flags that hold for a list and cannot differ from line to line. */
+/** Flags that apply to a complete list and cannot differ from line to line. */
 const LIST_FLAGS: readonly string[] = [
   "--jsonl",
   "--one-session",
@@ -99,7 +99,7 @@ function addLineFlags(list: Tokens, more: readonly string[] | undefined): Tokens
   };
 }
 
-/** The error for an unknown flag, which suggests the command or the flag that was meant. */
+/** The error for an unknown flag. It suggests the command or the flag that the user probably means. */
 function unknownFlagError(argument: string, first: string): CliError {
   const flag = argument.replace(/=.*$/s, "");
   if (/\s/.test(flag)) {
@@ -124,8 +124,8 @@ function unknownFlagError(argument: string, first: string): CliError {
 const REPLACEMENT = "\uFFFD";
 
 /**
- * Refuses arguments that are not UTF-8. Deno replaces each invalid byte by U+FFFD, so only the bytes of the command line
- * tell whether the caller typed that character.
+ * Refuses arguments that are not UTF-8. Deno replaces each invalid byte by U+FFFD, so only the bytes of the command
+ * line show whether the caller typed that character.
  *
  * @throws {CliError} for the first argument that is not UTF-8
  */
@@ -148,7 +148,7 @@ export async function refuseInvalidUtf8(argv: readonly string[]): Promise<void> 
   }
 }
 
-/** Returns the arguments of this process as bytes, or none where `/proc` cannot be read. */
+/** Returns the arguments of this process as bytes; none if `/proc` cannot be read. */
 async function argumentBytes(): Promise<readonly Uint8Array[]> {
   const [{ LibcError }, { readProcStrings }] = await Promise.all([
     import("../../../ffi/errno.ts"),

@@ -91,7 +91,10 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   }
 }
 
-/** What separates tools in `--allowedTools`, as in Claude Code. Separators within the parentheses of a rule belong to it. */
+/**
+ * The separators of tools in `--allowedTools`, as in Claude Code. Separators within the parentheses of a rule belong to
+ * the rule.
+ */
 const TOOL_SEPARATOR = /[\s,]+(?![^(]*\))/u;
 
 function readAllowedTools({ values }: CommandArguments): readonly string[] {
@@ -342,7 +345,7 @@ function replayOptions(dir: string, given: CommandArguments): CassetteOptions {
   });
 }
 
-/** The largest value of `--split`, in bytes: so much is held in memory. */
+/** The maximum value of `--split`, in bytes. A piece of this size is held in memory. */
 const LARGEST_PIECE = 1_000_000;
 
 function readPieceSize(split: string): number {

@@ -1,7 +1,7 @@
 import type { CommandName } from "./command_shapes.ts";
 import type { RunRequest } from "./run_request.ts";
 
-/** What `claude-print doctor` was asked for. */
+/** The options of `claude-print doctor`. */
 export type DoctorOptions = {
   /** Do not contact the API. */
   readonly offline: boolean;
@@ -11,34 +11,34 @@ export type DoctorOptions = {
   readonly claudeBinary?: string;
 };
 
-/** What `claude-print sweep` was asked for. */
+/** The options of `claude-print sweep`. */
 export type SweepRequest = {
-  /** Only report, remove nothing. */
+  /** Only report, do not remove anything. */
   readonly dryRun: boolean;
   readonly json: boolean;
 };
 
-/** What `claude-print learn` was asked for. */
+/** The options of `claude-print learn`. */
 export type LearnRequest = {
   /** Only report whether the version is known. */
   readonly check: boolean;
   readonly claudeBinary?: string;
 };
 
-/** What `claude-print shim` was asked for; `status` without a folder looks along PATH. */
+/** The options of `claude-print shim`. `status` without a folder searches PATH. */
 export type ShimOptions =
   | { readonly action: "install" | "remove"; readonly dir: string }
   | { readonly action: "status"; readonly dir?: string };
 
-/** What `claude-print cassette` was asked for; `dir` is the cassette's folder. */
+/** The options of `claude-print cassette`; `dir` is the cassette's folder. */
 export type CassetteOptions =
   | { readonly action: "svg"; readonly dir: string }
   | {
     readonly action: "replay";
     readonly dir: string;
-    /** The size of the pieces in which output is replayed, in bytes; as it was recorded, if absent. */
+    /** The size of the pieces in which output is replayed, in bytes; if absent, output is replayed as recorded. */
     readonly split?: number;
-    /** Behave as the recorded program; absent to replay the recording through this program. */
+    /** Behave as the recorded program. If absent, replay the recording through this program. */
     readonly asProgram?: ProgramReplayOptions & {
       /** The command line that the caller gives `claude`. */
       readonly args: readonly string[];
@@ -62,7 +62,7 @@ export type CassetteOptions =
     readonly action: "scrub";
     readonly paths: readonly string[];
     readonly inputName?: string;
-    /** Blank the texts of the user, or of the model, too. */
+    /** Also blank the texts of the user, or of the model. */
     readonly prompts: boolean;
     readonly answers: boolean;
     /** Further names to remove. */
@@ -78,7 +78,7 @@ export type ForkOptions = {
   readonly dir: string;
   /** The number of the last turn to keep; 0 for none. */
   readonly at: number;
-  /** The next prompts; if empty, the recorded ones after that turn. */
+  /** The next prompts; if empty, the recorded prompts after that turn. */
   readonly prompts: readonly string[];
   readonly model?: string;
   /** The cassette that answers instead of the API. */
@@ -91,17 +91,17 @@ export type ForkOptions = {
 
 /** How a recording behaves as the recorded program. */
 export type ProgramReplayOptions = {
-  /** What to do with recorded questions to the caller. */
+  /** How to treat recorded questions to the caller. */
   readonly mode: "inert" | "stub" | "verify";
-  /** How much faster than recorded; 0 for without pauses. */
+  /** The factor by which the replay is faster than the recording; 0 for no pauses. */
   readonly speed: number;
   /** How long to wait for the caller, in milliseconds; 0 for no limit. */
   readonly patienceMs: number;
-  /** The file for what the caller does differently. */
+  /** The file for a report of the caller's differences. */
   readonly report?: string;
 };
 
-/** What `claude-print relay` was asked for. */
+/** The options of `claude-print relay`. */
 export type RelayCommandOptions = {
   /** The folder of the cassette. */
   readonly cache: string;
@@ -113,19 +113,19 @@ export type RelayCommandOptions = {
   readonly allowUpstream: boolean;
   /** The base URL of the API; Anthropic's if absent. */
   readonly upstream?: string;
-  /** How much faster than recorded; 0 for without pauses. */
+  /** The factor by which answers are faster than recorded; 0 for no pauses. */
   readonly speed: number;
   /** Faults to simulate, as typed. */
   readonly faults?: string;
   readonly hostname: string;
-  /** 0 for a free one. */
+  /** The port; 0 for a free one. */
   readonly port: number;
   /** Whether the base URL contains a secret. */
   readonly hasSecret: boolean;
   readonly stats: boolean;
 };
 
-/** What `claude-print drift` was asked for. */
+/** The options of `claude-print drift`. */
 export type DriftOptions = {
   /** Cassettes, tapes and folders of them. */
   readonly paths: readonly string[];
@@ -136,13 +136,13 @@ export type DriftOptions = {
   readonly inputName?: string;
   /** The Claude Code that repeats the recordings: a version or an executable. */
   readonly against?: string;
-  /** The tools that it may run. */
+  /** The tools that this Claude Code may run. */
   readonly allowedTools: readonly string[];
-  /** Where the Agent SDKs are; absent to search for them. */
+  /** The places of the Agent SDKs; absent to search for them. */
   readonly sdks?: readonly string[];
 };
 
-/** What `claude-print bisect` was asked for. */
+/** The options of `claude-print bisect`. */
 export type BisectOptions = {
   /** Cassettes and folders of them; none with `run`. */
   readonly paths: readonly string[];
@@ -159,20 +159,20 @@ export type BisectOptions = {
   readonly allowedTools: readonly string[];
 };
 
-/** What `claude-print serve` was asked for. */
+/** The options of `claude-print serve`. */
 export type ServeOptions = {
-  /** How many warm children wait, of each profile (`warm`) and in all (`max`). */
+  /** The number of warm children of each profile (`warm`) and in all (`max`). */
   readonly warm: number;
   readonly max: number;
   /** Stop a warm child that nobody has used for this long, in milliseconds. */
   readonly idleMs: number;
   /** A file with profiles that always have a warm child. */
   readonly profiles?: string;
-  /** How many conversations and runs there may be at once. */
+  /** The maximum number of conversations and runs at the same time. */
   readonly conversations: number;
-  /** End after this long without work, in milliseconds, and get ready for the run that stdin describes. */
+  /** End after this long without work, in milliseconds. Also prepare a child for the run that stdin describes. */
   readonly backgroundMs?: number;
-  /** Where to serve HTTP besides the socket; port 0 is a free one. */
+  /** The address for HTTP in addition to the socket; port 0 means a free port. */
   readonly tcp?: { readonly hostname: string; readonly port: number };
   /** Flags of the conversation for clients of agentapi; absent for none. */
   readonly agentArgs?: readonly string[];
@@ -185,17 +185,17 @@ export type ServeUnitOptions = {
   readonly flags: readonly string[];
 };
 
-/** Asks the running server what it does, or ends it. */
+/** Asks the running server for its status, or ends it. */
 export type ServerRequest =
   | { readonly action: "status"; readonly json: boolean }
-  /** With `now` what is under way is ended too. */
+  /** With `now`, running work is also ended. */
   | { readonly action: "stop"; readonly now: boolean };
 
-/** What `claude-print send` was asked for. */
+/** The options of `claude-print send`. */
 export type MessageOptions = {
   /** The beginning of a conversation's id. */
   readonly id: string;
-  /** Absent to read it from stdin. */
+  /** The message; absent to read it from stdin. */
   readonly text?: string;
   /** Stop the running turn first. */
   readonly interrupts: boolean;
@@ -205,14 +205,14 @@ export type MessageOptions = {
 
 export type Shell = "bash" | "zsh" | "fish";
 
-/** What a command line asks for. `short` is true for `-v`, whose output the Agent SDKs parse. */
+/** The request of a command line. `short` is true for `-v`, whose output the Agent SDKs parse. */
 export type ParsedArguments =
   | {
     readonly kind: "help";
-    /** The help of this command, or of one of its actions. */
+    /** The command, or the action of a command, whose help is shown. */
     readonly command?: CommandName;
     readonly action?: string;
-    /** One screen; absent for everything. */
+    /** True for the short help of one screen; absent for the complete help. */
     readonly short?: true;
   }
   | { readonly kind: "version"; readonly short: boolean; readonly claudeBinary?: string }
@@ -233,7 +233,7 @@ export type ParsedArguments =
   | {
     readonly kind: "answer";
     readonly id: string;
-    /** None to print what the conversation asks. */
+    /** The answers; none to print the question of the conversation. */
     readonly answers: readonly string[];
     readonly waits: boolean;
   }

@@ -15,26 +15,26 @@ import { readToEnd } from "../../../ffi/descriptors/read_to_end.ts";
 /** The stdin, files and clock that {@linkcode readPrompt} uses. */
 export type PromptIo = {
   readonly stdinIsTerminal: boolean;
-  /** Whether a person types the command line and reads what happens. */
+  /** Whether a person types the command line and reads the output. */
   readonly isAttended: boolean;
   readonly isFile: (path: string) => boolean;
   readonly stdin: ReadableStream<Uint8Array>;
   /**
-   * Returns all of a stdin that never blocks, such as a file; `undefined` for any other. This saves 8 ms, which the first
-   * stream and the first timer of a Deno process take.
+   * Returns all of a stdin that never blocks, such as a file; `undefined` for any other. This saves the 8 ms that the
+   * first stream and the first timer of a Deno process take.
    */
   readonly stdinAtOnce?: () => Uint8Array | undefined;
-  /** Reads a file, or so much of it that it is too long for a prompt. */
+  /** Reads a file. Stops if it is too long for a prompt. */
   readonly readFile: (path: string) => Promise<Uint8Array>;
   /**
-   * Awaits a promise until the time limit of the run, and rejects if a signal stops the run before.
+   * Awaits a promise until the time limit of the run. Rejects if a signal stops the run earlier.
    *
    * @param what the reason for the error at the time limit, as a clause
    */
   readonly inTime: <Value>(wait: Promise<Value>, what: string) => Promise<Value>;
   /** Warns the user in one line, without a new line at its end. */
   readonly warn: (line: string) => void;
-  /** Calls `ring` once after `milliseconds`; the function it returns prevents that. */
+  /** Calls `ring` once after `milliseconds`. The returned function prevents the call. */
   readonly startTimer: (milliseconds: number, ring: () => void) => () => void;
 };
 
@@ -52,8 +52,8 @@ type FirstChunk =
 /**
  * Reads the prompt of a run from its argument, from stdin or from `--input-file`.
  *
- * As in `claude -p`, the argument and stdin are joined by a line feed and not trimmed, and a terminal is not read. If no
- * byte arrives on stdin for 3 seconds, stdin is ignored with a warning; after the first byte it is read to its end.
+ * As in `claude -p`, the argument and stdin are joined by a line feed and not trimmed, and a terminal is not read. If
+ * no byte arrives on stdin for 3 seconds, stdin is ignored with a warning; after the first byte it is read to its end.
  * `--input-file -` waits for stdin until the time limit of the run.
  *
  * @throws {CliError} for a source that cannot be read, for two explicit sources, and for an invalid prompt
@@ -83,7 +83,7 @@ export async function readPrompt(
   const text = request.inputFile === undefined
     ? await readArgumentAndStdin(argument, io)
     : await readInputFile(request.inputFile, { argument, io });
-  // --rewind-files takes no prompt; the run refuses one.
+  // --rewind-files takes no prompt. The run refuses a prompt.
   if (request.rewindsTo !== undefined) return text;
   if (mistake !== undefined && text === argument) {
     io.warn(`${mistake.message}, but is sent to the model. ${mistake.suggestion}`);
@@ -278,7 +278,7 @@ function describeError(error: unknown): string {
   return /^Is a directory\b/.test(message) ? "it is a directory" : message.split(":")[0] ?? message;
 }
 
-/** Returns the real stdin, files and clock. */
+/** Returns access to the real stdin, files and clock. */
 export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): PromptIo {
   return {
     ...options,
@@ -305,7 +305,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Descriptions of error numbers; libc describes the others. */
+/** Descriptions of error numbers. libc describes all others. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EISDIR: "it is a directory",
@@ -313,7 +313,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is not a directory",
 };
 
-/** Reads a file through libc: Deno opens `/dev/stdin` and the like only for a program with every permission. */
+/**
+ * Reads a file through libc, because Deno opens `/dev/stdin` and similar files only for a program with every
+ * permission.
+ */
 async function readFile(path: string): Promise<Uint8Array> {
   try {
     return await readToEnd(path, { limit: MAX_PROMPT_BYTES });
@@ -329,7 +332,7 @@ function stdinAtOnce(): Uint8Array | undefined {
   try {
     kind = fdStat(0).kind;
   } catch {
-    // stdin is closed: reading the stream reports the error.
+    // stdin is closed. Reading the stream reports the error.
     return undefined;
   }
   if (kind === "null device") return new Uint8Array();

@@ -23,7 +23,7 @@ export function readNumber(
   throw usageError(`${name} does not take "${value}"`, `Use a number from 0 to ${max}`);
 }
 
-/** Reads a duration in milliseconds. A number alone counts seconds. */
+/** Reads a duration in milliseconds. A number without a unit means seconds. */
 export function readDuration(
   name: string,
   value: string,

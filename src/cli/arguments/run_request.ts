@@ -14,26 +14,29 @@ export type PermissionMode =
 export type Resumption = {
   /** Continue the latest session of the working directory, if there is one. */
   readonly latest: boolean;
-  /** Id or title of the session; with `latest`, for the case that there is no latest one. Empty for `--resume` alone. */
+  /**
+   * Id or title of the session. With `latest`, it is used if there is no latest session. Empty for `--resume` without a
+   * value.
+   */
   readonly named?: string;
   /** The uuid of the last message to keep; absent to keep all. */
   readonly upTo?: string;
-  /** The uuid of a prompt: only its turn may be left out. */
+  /** The uuid of a prompt. Only the turn of this prompt may be left out. */
   readonly dropsTurn?: string;
 };
 
-/** A value of a flag that may have been meant as the prompt. */
+/** A value of a flag that is probably meant as the prompt. */
 export type MisplacedPrompt = { readonly flag: string; readonly text: string };
 
-/** One run as the user asked for it on the command line. A field that was not given is absent. */
+/** One run as the user requested it on the command line. A field that was not given is absent. */
 export type RunRequest = {
   /** The prompt argument, which may be empty. */
   readonly promptArgument?: string;
-  /** Restore files as they were before the prompt with this uuid, and run no turn. */
+  /** Restore files to their state before the prompt with this uuid, and run no turn. */
   readonly rewindsTo?: string;
   /** Further arguments. `claude -p` uses the first and drops these. */
   readonly ignoredArguments: readonly string[];
-  /** Without a prompt argument: a value of a flag that may have been meant as the prompt. */
+  /** Without a prompt argument: a value of a flag that is probably meant as the prompt. */
   readonly misplacedPrompt?: MisplacedPrompt;
   readonly loneWord?: LoneWord;
   /** `--input-file`; `-` means stdin. */
@@ -42,7 +45,7 @@ export type RunRequest = {
   readonly jsonl: boolean;
   /** The prompts of the list are turns of one conversation. */
   readonly oneSession: boolean;
-  /** The folder for a recording of the run; it must not exist yet, or be empty. */
+  /** The folder for a recording of the run. It must not exist yet, or be empty. */
   readonly record?: string;
 
   /** `text` for a prompt, `stream-json` for the messages of a conversation. */
@@ -55,7 +58,7 @@ export type RunRequest = {
   readonly subagentText: boolean;
   /** Print a frame when a hook ends. */
   readonly hookEvents: boolean;
-  /** How long to wait for a limit to be reset, in milliseconds or Infinity; absent to not wait. */
+  /** The maximum wait for a limit to be reset, in milliseconds or Infinity; absent to not wait. */
   readonly waitForLimitMs?: number;
   /** In text format, print the answer while it is written. */
   readonly streamText: boolean;
@@ -66,9 +69,9 @@ export type RunRequest = {
   /** The cassette that answers instead of the API. */
   readonly apiCassette?: {
     readonly folder: string;
-    /** What to do with a request that is not recorded. */
+    /** The reaction to a request that is not recorded. */
     readonly onMiss: "fail" | "record";
-    /** Allow requests to the API under `CI=true` too. */
+    /** Allow requests to the API even under `CI=true`. */
     readonly allowUpstream: boolean;
   };
   /** Make Claude Code send the same requests in each run. */
@@ -79,22 +82,22 @@ export type RunRequest = {
   readonly promptTool?: string;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
-  /** False after `--no-session-persistence`: the user gets no transcript of the run. */
+  /** False after `--no-session-persistence`. Then the user gets no transcript of the run. */
   readonly persistSession: boolean;
   readonly trace: boolean;
-  /** Wall-clock limit in milliseconds, from 1 to 2147483647. */
+  /** Time limit of the run in milliseconds, from 1 to 2147483647. */
   readonly timeoutMs: number;
-  /** Limit for Claude Code to be ready for the prompt, in milliseconds, in the same range. */
+  /** Time limit until Claude Code is ready for the prompt, in milliseconds, in the same range. */
   readonly startTimeoutMs: number;
-  /** Limit from then until Claude Code accepts the prompt. */
+  /** Time limit from then until Claude Code accepts the prompt, in milliseconds. */
   readonly deliveryTimeoutMs: number;
-  /** Limit for a turn without activity; absent for none. */
+  /** Time limit of a turn without activity, in milliseconds; absent for none. */
   readonly idleTimeoutMs?: number;
-  /** Limit from the end of the turn until its transcript is complete. */
+  /** Time limit from the end of the turn until its transcript is complete, in milliseconds. */
   readonly drainTimeoutMs: number;
-  /** Limit for Claude Code to exit. */
+  /** Time limit for Claude Code to exit, in milliseconds. */
   readonly exitTimeoutMs: number;
-  /** Print no live line and no warnings on stderr. */
+  /** Print neither a live line nor warnings on stderr. */
   readonly quiet: boolean;
   /** Do not delegate to the server. */
   readonly cold: boolean;
@@ -104,33 +107,33 @@ export type RunRequest = {
   readonly show: boolean;
   /** In text format, print a line on stderr for each tool call. */
   readonly progress: boolean;
-  /** Most requests to the model; absent for no limit. */
+  /** The maximum number of requests to the model; absent for no limit. */
   readonly maxTurns?: number;
   /** In stream-json, print new lines of transcripts. */
   readonly sessionMirror: boolean;
-  /** Run the user's own hooks too. */
+  /** Also run the user's own hooks. */
   readonly inheritHooks: boolean;
   /** Print the progress of commands that renew a login. */
   readonly authStatus: boolean;
   /** Tell the model that nobody can grant permissions. */
   readonly unattended?: true;
-  /** US dollars that the run may cost; absent for no limit. */
+  /** The maximum cost of the run in US dollars; absent for no limit. */
   readonly maxBudgetUsd?: number;
   /** The JSON Schema of structured answers, as typed. */
   readonly jsonSchema?: string;
   readonly inject: "stdin" | "paste";
   readonly claudeBinary?: string;
-  /** The shim started the run: the real claude takes over if the run is unsupported. */
+  /** Whether the shim started the run. If the run is unsupported, the real claude replaces this program. */
   readonly isShimmed?: true;
 
-  /** A file name or JSON text; the last one given, as in Claude Code. */
+  /** A file name or JSON text. If several are given, the last one, as in Claude Code. */
   readonly settings?: string;
   /** The mode, with the newer name `manual` turned into `default`. */
   readonly permissionMode?: PermissionMode;
-  /** Values as typed; each may name several tools. */
+  /** The values as typed. Each may name several tools. */
   readonly disallowedTools: readonly string[];
 
-  // The rest is also in `forwarded`. These values affect how a run is prepared.
+  // The following values are also in `forwarded`. They affect how a run is prepared.
   readonly settingSources?: string;
   /** A path as typed. */
   readonly projectConfigRoot?: string;
@@ -152,12 +155,12 @@ export type RunRequest = {
   readonly debugToStderr: boolean;
   /** Beta headers, as typed. */
   readonly betas: readonly string[];
-  /** Tokens that the model is told it has: 1 or more. */
+  /** The number of tokens that the model is told as its budget: 1 or more. */
   readonly taskBudget?: number;
 
   /**
    * Arguments for Claude Code, in the order typed: one `--flag` or `--flag=value` for each value. Flags that are merged
-   * with settings of this program are left out. Of a flag that counts once only the last use is kept.
+   * with settings of this program are left out. If a flag counts only once, only its last use is kept.
    */
   readonly forwarded: readonly string[];
   /** A warning for each flag that has no effect; absent for none. */

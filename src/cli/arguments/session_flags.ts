@@ -6,7 +6,7 @@ import { definedFields } from "../../defined_fields.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Reads which session a run has or continues. */
+/** Reads which session a run uses or continues. */
 export function readSession(
   { last, given }: FlagValues,
 ): Pick<RunRequest, "sessionId" | "resume" | "resumption" | "forkSession"> {
@@ -38,8 +38,8 @@ export function readSession(
 const USE_SESSION_ID = "Use --resume <id>, with the session_id of an earlier json result";
 
 /**
- * Reads which session a run continues. An id alone needs no lookup. With `--continue`, the other flags count only if there is
- * no latest session, as in `claude -p`.
+ * Reads which session a run continues. A single id needs no lookup. With `--continue`, the other flags count only if
+ * there is no latest session, as in `claude -p`.
  *
  * @throws {CliError} for flags that can never name a session
  */
@@ -74,7 +74,9 @@ function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }
   );
 }
 
-/** `claude -p` also accepts the path of a transcript and a URL. Neither is a session in the user's history. */
+/**
+ * Refuses the path of a transcript and a URL, which `claude -p` accepts. Neither is a session in the user's history.
+ */
 function checkName(named: string): void {
   const what = /\.jsonl$/iu.test(named)
     ? "a file"
@@ -111,7 +113,7 @@ export function readRewind(
     readonly jsonl: boolean;
   },
 ): Pick<RunRequest, "rewindsTo"> {
-  // `claude -p` ignores an empty value too.
+  // `claude -p` also ignores an empty value.
   if (message === undefined || message === "") return {};
   if (named === undefined) {
     throw new CliError("Error: --rewind-files requires --resume", {

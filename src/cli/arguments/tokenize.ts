@@ -2,7 +2,7 @@ import { findFlag, type Flag } from "./flags.ts";
 import { refusalError, switchValueError, usageError } from "./usage_errors.ts";
 import type { CliError } from "../../cli_error.ts";
 
-/** One use of a flag. `value` is undefined for a switch and for an optional value left out. */
+/** One use of a flag. `value` is undefined for a switch and for an omitted optional value. */
 export type Use = {
   readonly flag: Flag;
   readonly value: string | undefined;
@@ -10,7 +10,7 @@ export type Use = {
   readonly isFurther?: true;
 };
 
-/** A mistake in a command line. For an unknown flag the error is created later, with a suggestion. */
+/** A mistake in a command line. The error for an unknown flag is created later, with a suggestion. */
 export type Mistake = CliError | { readonly unknownFlag: string };
 
 /** A command line split into flags and operands, and the first mistake in it. */
@@ -21,7 +21,7 @@ export type Tokens = {
   readonly problem: Mistake | undefined;
 };
 
-/** Commander takes an argument for a flag if it begins with a dash and is not a lone dash. */
+/** Commander treats an argument as a flag if it begins with a dash and is not a single dash. */
 function looksLikeFlag(argument: string): boolean {
   return argument.length > 1 && argument.startsWith("-");
 }
@@ -32,7 +32,7 @@ export function tokenize(argv: readonly string[]): Tokens {
 }
 
 class Tokenizer {
-  /** Reversed: pop() takes the next argument; shift() would move all others. */
+  /** The remaining arguments in reverse order, because pop() takes the next one, and shift() would move all others. */
   readonly #rest: string[];
   readonly #uses: Use[] = [];
   readonly #operands: string[] = [];

@@ -1,6 +1,6 @@
 import { CliError, UnsupportedError } from "../../cli_error.ts";
 
-/** The error for a flag, or a value of it, that cannot be honoured. */
+/** The error for a flag, or a flag's value, that is not supported. */
 export function refusalError(what: string, reason: string): CliError {
   return new UnsupportedError(`Cannot honour ${what}: ${reason}`, {
     suggestion: "Leave it out",

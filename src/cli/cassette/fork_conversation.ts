@@ -24,7 +24,8 @@ import { parseArguments } from "../arguments/parse_arguments.ts";
 import { tokenize } from "../arguments/tokenize.ts";
 
 /**
- * Continues a recorded conversation for real after a turn, with the recorded prompts or with others, until a turn fails.
+ * Continues a recorded conversation with the real API after a turn, with the recorded prompts or with others, until a
+ * turn fails.
  *
  * @returns the exit code of the last turn
  * @throws {CliError} when the cassette cannot be read, has no such turn, or there is no prompt
@@ -106,7 +107,7 @@ async function sendLines(
   return await awaitDelivery(exitCode, { outlets, until, signals });
 }
 
-/** Most characters of a flag that are printed. */
+/** The maximum number of printed characters of a flag. */
 const MAX_FLAG_LENGTH = 60;
 
 /** Prints which flags of the recorded run the fork has, and which it does not. */
@@ -156,7 +157,7 @@ const PROMPT_REASON = "a fork says what --prompt says, or what was recorded";
 const SESSION_REASON = "a fork goes on in a session of its own";
 const STREAM_REASON = "a fork prints answers as they are whole";
 
-/** Flags that have no meaning for a fork, each with the reason. */
+/** Flags that have no meaning for a fork, with the reasons. */
 const MEANINGLESS: ReadonlyMap<string, string> = new Map([
   ["--input-file", PROMPT_REASON],
   ["--input-format", PROMPT_REASON],
@@ -183,7 +184,8 @@ interface ForkedRun extends ForkFlags {
 }
 
 /**
- * Builds the request of a fork. Recorded flags that affect the model's input hold for it too, unless the user gives others.
+ * Builds the request of a fork. Recorded flags that affect the model's input also apply to the fork, unless the user
+ * gives others.
  *
  * @throws {CliError} for a flag that runs refuse, or that has no meaning for a fork
  */

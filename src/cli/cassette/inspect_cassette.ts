@@ -61,7 +61,7 @@ export function formatInfo(
     ...(tape === undefined ? [] : ["as the program"]),
     ...(api?.exchanges === 0 || (api ?? of) === undefined ? [] : ["as the API"]),
   ];
-  // A folder with answers of the API only is not the recording of a run.
+  // A folder with only answers of the API is not the recording of a run.
   const isRun = (cast ?? tape ?? file) !== undefined;
   const ofRun = (...rows: readonly Row[]) => isRun ? rows : [];
   const rows: readonly Row[] = [
@@ -112,7 +112,7 @@ function forkRows(origin: ForkOrigin | undefined): readonly Row[] {
   return [["forked from", `${cassette}${recorded}, behind turn ${turn}`]];
 }
 
-/** What `cassette scrub` removes besides secrets. */
+/** The parts that `cassette scrub` removes, in addition to secrets. */
 const BLANKED_NAMES: Readonly<Record<string, string>> = {
   traces: "names and paths of the machine",
 };
@@ -158,7 +158,7 @@ function readTapeSteps(folder: string): readonly RecordedStep[] {
   });
 }
 
-/** Most characters of a step that are printed. */
+/** The maximum number of printed characters of a step. */
 const MAX_STEP_LENGTH = 200;
 
 /** A text about each of the two conversations. */
@@ -188,7 +188,7 @@ export function formatDifference(
     .map((line) => escapeInvisible(line)).join("\n");
 }
 
-/** Names the step at which they differ, if both have a step of the same kind there. */
+/** Names the step at which the conversations differ, if both have a step of the same kind there. */
 function describePlace({ one, other, difference }: FirstDifference): string {
   if (one === undefined || one.kind !== other?.kind) return "";
   const { pointer = "" } = difference ?? {};
@@ -206,7 +206,7 @@ const STEP_NAMES: Readonly<Record<StepContent["kind"], string>> = {
   block: "a block of an answer",
 };
 
-/** Describes both sides: the differing values of steps of the same kind, else the steps. */
+/** Describes both sides: the differing values if the steps have the same kind, else the steps. */
 function describeSides({ one, other, difference }: FirstDifference): Sides {
   return one !== undefined && one.kind === other?.kind && difference !== undefined
     ? [difference.one ?? "nothing", difference.other ?? "nothing"]

@@ -9,38 +9,41 @@ import type { AnyFrame } from "../../claude/wire/any_frame.ts";
 export interface PlayCaller {
   /** Returns the next line of the caller, or undefined at the end of its input. */
   readonly nextLine: () => Promise<string | undefined>;
-  /** Prints a frame, which may be buffered. */
+  /** Prints a frame. It may be buffered. */
   readonly print: (frame: AnyFrame) => void;
   /** Returns the approximate number of buffered bytes. */
   readonly pendingSize: () => number;
-  /** Writes the buffer; returns false when the reader is gone. */
+  /** Writes the buffer; returns false when the reader has disconnected. */
   readonly flush: () => Promise<boolean>;
   readonly pause: (milliseconds: number) => Promise<void>;
-  /** Resolves to end every wait, and the play. */
+  /** Resolves to end every wait and the play. */
   readonly stopped: Promise<unknown>;
 }
 
 export interface PlayEnding {
   readonly divergences: readonly string[];
-  /** What could not be compared with the tape, or only in part. */
+  /** The lines that could not be compared with the tape, or only partly. */
   readonly uncompared: readonly string[];
-  /** How the program ended; absent if it was stopped or its reader left. */
+  /** How the program ended; absent if it was stopped or its reader disconnected. */
   readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
 }
 
-/** Buffered output is written once it has this many bytes. */
+/** The number of bytes at which buffered output is written. */
 const MAX_PENDING_SIZE = 64 * 1024;
-/** Most differences that are reported, and their length in UTF-16 code units: a caller may write endlessly. */
+/**
+ * The maximum number of reported differences, and their maximum length in UTF-16 code units, because a caller may write
+ * endlessly.
+ */
 const MAX_DIFFERENCES = 10_000;
 const MAX_DIFFERENCE_LENGTH = 1000;
-/** The longest timer, in milliseconds. */
+/** The maximum duration of a timer, in milliseconds. */
 const MAX_PAUSE_MS = 2 ** 31 - 1;
 
 /**
  * Plays a recorded program to its caller.
  *
- * @param options.speed how much faster than recorded; 0 for without pauses
- * @param options.patienceMs how long to wait for the caller when it is its turn; 0 for no limit
+ * @param options.speed the factor by which the play is faster than the recording; 0 for no pauses
+ * @param options.patienceMs how long to wait for the caller's next line; 0 for no limit
  */
 export async function playToCaller(
   player: Player,
@@ -95,11 +98,11 @@ export async function playToCaller(
       patience === undefined ? line : Promise.race([line, patience.over]),
     );
     if (input?.type === "line") line = undefined;
-    // After its end the input has no further lines.
+    // After its end, the input has no further lines.
     if (input?.type === "closed") line = new Promise(() => {});
   }
   if (player.awaited?.kind !== "stop") return ending();
-  // The recorded run was stopped too: its last frames are printed.
+  // The recorded run was also stopped. Its last frames are printed.
   for (const effect of player.receive({ type: "stopped" })) {
     if (effect.type === "emit") caller.print(effect.frame);
   }
@@ -112,8 +115,8 @@ function shortenDifference(what: string): string {
 }
 
 /**
- * Creates a function that awaits a promise, and returns undefined once `stopped` resolves. `Promise.race()` would leak:
- * `stopped` would keep a reaction for each promise that it ever raced with.
+ * Creates a function that awaits a promise, and returns undefined once `stopped` resolves. `Promise.race()` would leak
+ * memory, because `stopped` would keep a reaction for each promise with which it ever raced.
  */
 function createStoppableWait(
   stopped: Promise<unknown>,

@@ -31,21 +31,21 @@ import { definedFields } from "../../defined_fields.ts";
 export interface ProgramReplay {
   /** The cassette's folder, or a tape. */
   readonly dir: string;
-  /** The command line that the caller gives it. */
+  /** The command line that the caller passes to the program. */
   readonly args: readonly string[];
   readonly mode: ReplayMode;
-  /** How much faster than recorded; 0 for without pauses. */
+  /** The factor by which the replay is faster than the recording; 0 for no pauses. */
   readonly speed: number;
-  /** How long to wait for the caller when it is its turn, in milliseconds; 0 for no limit. */
+  /** How long to wait for the caller's next line, in milliseconds; 0 for no limit. */
   readonly patienceMs: number;
-  /** The JSON file for what the caller did differently. */
+  /** The JSON file for a report of the caller's differences. */
   readonly report?: string;
 }
 
 /**
- * Behaves as the recorded `claude` did, and reports at the end what the caller did differently.
+ * Behaves as the recorded `claude` did, and reports at the end how the caller differed.
  *
- * @returns the exit code of the recorded run, or 1 when the caller did something else
+ * @returns the exit code of the recorded run, or 1 when the caller differed
  * @throws {CliError} when the tape cannot be read or replayed
  */
 export async function replayAsProgram(options: ProgramReplay): Promise<number> {
@@ -63,7 +63,7 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
     print(Deno.stdout, `${escapeInvisible(requireVersion(program, known.path))} (Claude Code)\n`);
     return 0;
   }
-  // Nobody must take the report of an earlier run for this one's.
+  // The report of an earlier run must not look like the report of this run.
   writeReport(options.report, "");
   const { promise: stopped, resolve: stop } = Promise.withResolvers<StopSignal>();
   let signal: StopSignal | undefined;
@@ -165,18 +165,18 @@ function notify(problem: { readonly message: string }): void {
 interface FramePrinter {
   /** Buffers a frame until the next flush. */
   readonly print: (frame: AnyFrame) => void;
-  /** Buffers what the output format prints at the end. */
+  /** Buffers the text that the output format prints at the end. */
   readonly end: () => void;
   /** Returns the length of the buffer. */
   readonly pendingSize: () => number;
-  /** Writes the buffer; returns false when the reader is gone. */
+  /** Writes the buffer; returns false when the reader has disconnected. */
   readonly flush: () => Promise<boolean>;
 }
 
-/** Milliseconds after which a full stdout is tried again. */
+/** The delay before a full stdout is tried again, in milliseconds. */
 const RETRY_MS = 5;
 
-/** Prints frames in the format that the caller has asked for. */
+/** Prints frames in the format that the caller requested. */
 function createFramePrinter({ format, verbose }: ProgramFlags): FramePrinter {
   let text = "";
   const writer = createOutputWriter(format, { verbose, write: (more) => text += more });
@@ -217,9 +217,9 @@ async function writeAll(bytes: Uint8Array): Promise<boolean> {
 
 /** The flags that a recorded program honours. */
 interface ProgramFlags {
-  /** Print the version only. */
+  /** Print only the version. */
   readonly version: boolean;
-  /** The caller writes stream-json; otherwise a prompt. */
+  /** Whether the caller writes stream-json. If not, it writes a prompt. */
   readonly isConversation: boolean;
   readonly format: OutputFormat;
   readonly verbose: boolean;
@@ -230,8 +230,8 @@ interface ProgramFlags {
 }
 
 /**
- * Parses the command line that a caller gives `claude`. Flags that this program does not know, or would refuse, are ignored:
- * the recorded program accepted them.
+ * Parses the command line that a caller passes to `claude`. Flags that this program does not know, or would refuse, are
+ * ignored, because the recorded program accepted them.
  */
 function parseProgramFlags(args: readonly string[]): ProgramFlags {
   const { uses, operands: [promptArgument], information } = tokenize(args);
@@ -255,14 +255,15 @@ function parseProgramFlags(args: readonly string[]): ProgramFlags {
   };
 }
 
-/** Reading pauses while more text than this is buffered, in UTF-16 code units. */
+/** The length of buffered text above which reading pauses, in UTF-16 code units. */
 const MAX_BUFFERED_LENGTH = 64 * 1024 * 1024;
 
 /**
- * Reads the lines of stdin, including a last one without a line end. It reads ahead, so that a caller that writes everything
- * before it reads anything does not block.
+ * Reads the lines of stdin, including a last line without a line end. It reads ahead, so that a caller that writes all
+ * its lines before it reads does not block.
  *
- * @returns a function that returns the next line, or undefined at the end; it throws a `CliError` for a line that is too long
+ * @returns a function that returns the next line, or undefined at the end; it throws a `CliError` for a line that is
+ * too long
  */
 export function readStdinLines(
   { readable = Deno.stdin.readable, longest = LONGEST_LINE, mostKept = MAX_BUFFERED_LENGTH }: {

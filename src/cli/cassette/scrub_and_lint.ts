@@ -36,7 +36,7 @@ function findCassettesOrFail(
 }
 
 /**
- * Removes from cassettes and tapes what identifies the machine and its user.
+ * Removes texts that identify the machine or its user from cassettes and tapes.
  *
  * @throws {CliError} when there is none, or one cannot be read or written
  */
@@ -65,7 +65,7 @@ export function scrubCassettes(
   return 0;
 }
 
-/** Most files that are named. */
+/** The maximum number of named files. */
 const MAX_NAMED_FILES = 5;
 
 function describeNotCopied(files: readonly string[]): string {
@@ -91,7 +91,7 @@ const WAY_NAMES: Readonly<Record<ReplayKind, string>> = {
 };
 
 /**
- * Prints for each cassette and tape in which ways it can be replayed, and its problems.
+ * Prints the possible replays and the problems of each cassette and tape.
  *
  * @returns the exit code: 1 for a problem
  * @throws {CliError} when there is none

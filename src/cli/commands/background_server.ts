@@ -2,16 +2,16 @@ import { programIdentity } from "../../server/delegation/delegation_channel.ts";
 import type { Pool } from "../../server/pool/pool.ts";
 import { prewarmExpectedRun } from "../run/expected_run.ts";
 
-/** How often a server in the background checks whether it should end, in milliseconds. */
+/** The interval at which a background server checks whether it should end, in milliseconds. */
 const LOOK_MS = 5000;
 
 interface BackgroundOptions {
-  /** How long it stays without work, in milliseconds. */
+  /** How long the server stays without work, in milliseconds. */
   readonly idleMs: number;
   readonly pool: Pool | undefined;
-  /** How many runs and conversations are under way. */
+  /** Returns the number of running runs and conversations. */
   readonly activeCount: () => number;
-  /** How many there have been. */
+  /** Returns the number of all runs and conversations so far. */
   readonly totalCount: () => number;
   /** Ends the server. */
   readonly end: () => void;
@@ -19,11 +19,11 @@ interface BackgroundOptions {
 }
 
 /**
- * Does what only a server in the background does: it gets ready for a run like the one that has started it, and ends itself
- * when it has had no work for a while, or when its program was replaced or removed.
+ * Does the tasks of a background server: it prepares a child for a run like the one that started it, and ends itself
+ * after some time without work, or when its program was replaced or removed.
  *
- * stdin has a description of that run and ends with it. Only then does a warm child start: it reads files that the run may
- * still change.
+ * stdin has a description of that run, and ends when the run ends. Only then does a warm child start, because it reads
+ * files that the run may still change.
  */
 export function attendBackground({ onInternalError, ...options }: BackgroundOptions): Disposable {
   const { idleMs, pool, activeCount, totalCount, end } = options;

@@ -36,7 +36,7 @@ import { requireSystem } from "../../sandbox/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
 /**
- * Checks whether runs can work here, and prints a line for each check, with a remedy if it fails.
+ * Checks whether runs can work on this machine, and prints a line for each check, with a remedy if it fails.
  *
  * @returns the exit code: 0 only if all checks pass
  */
@@ -68,8 +68,8 @@ export async function doctor(options: DoctorOptions): Promise<number> {
 }
 
 /**
- * Starts all checks and returns them in the order of the report. Independent checks run at the same time, each with its own
- * time limit. The run check starts when all others are done.
+ * Starts all checks and returns them in the order of the report. Independent checks run at the same time, each with its
+ * own time limit. The run check starts when all others have ended.
  */
 function startChecks(options: DoctorOptions, { env, stop }: {
   readonly env: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ function startChecks(options: DoctorOptions, { env, stop }: {
   readonly stop: AbortSignal;
 }): readonly Promise<Check>[] {
   const { check, after } = createCheckStarters(stop);
-  // Called within checks: a check that needs the folder reports that it is gone.
+  // Called within checks, so that a check that needs the folder reports that it is missing.
   const here = () => ({ env, cwd: currentFolder() });
   const inventory = libcInventory();
   const platform = check("platform", () => {
@@ -127,7 +127,9 @@ function startChecks(options: DoctorOptions, { env, stop }: {
 
 type Look = () => Check | Promise<Check>;
 
-/** Creates functions that start a check. A check that throws has failed. After a signal all further checks are skipped. */
+/**
+ * Creates functions that start a check. A check that throws has failed. After a signal, all further checks are skipped.
+ */
 function createCheckStarters(stop: AbortSignal) {
   const check = async (name: CheckName, look: Look): Promise<Check> => {
     try {
@@ -136,7 +138,7 @@ function createCheckStarters(stop: AbortSignal) {
       return failedCheck(name, error);
     }
   };
-  /** Starts a check if those that it depends on pass; else it is skipped. */
+  /** Starts a check if the checks on which it depends pass; else it is skipped. */
   const after = (needed: readonly Promise<Check>[], name: CheckName, look: Look) =>
     check(name, async () => {
       const missing = (await Promise.all(needed)).filter(({ ok }) => !ok);

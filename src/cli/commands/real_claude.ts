@@ -27,8 +27,8 @@ export async function execSubcommand(
 }
 
 /**
- * Returns true if a version of Claude Code takes the first argument for a subcommand. It does not with `-p` or `--print`
- * before `--`.
+ * Returns true if a version of Claude Code treats the first argument as a subcommand. It does not with `-p` or
+ * `--print` before `--`.
  *
  * @param version undefined for any version
  */
@@ -40,8 +40,8 @@ export function isSubcommand(args: readonly string[], version: string | undefine
 }
 
 /**
- * Executes the real claude for an unsupported command line that the shim sent here, after a warning on stderr. The text that
- * was already read from stdin is put back.
+ * Executes the real claude for an unsupported command line that came from the shim, after a warning on stderr. Text
+ * that was already read from stdin is put back.
  *
  * @param argv `--shim-for`, the real claude, and its arguments
  * @throws LibcError when it cannot be started
@@ -57,8 +57,8 @@ export function execClaude(argv: readonly string[], { message, stdin }: Unsuppor
 }
 
 /**
- * Returns the output of `--version`: the line of Claude Code, whose first `N.N.N` callers take for its version, and the line
- * of this program. With `short`, for `-v`, it is the line of Claude Code only, which the Agent SDKs parse.
+ * Returns the output of `--version`: the line of Claude Code, whose first `N.N.N` callers read as its version, and the
+ * line of this program. With `short`, for `-v`, it is only the line of Claude Code, which the Agent SDKs parse.
  *
  * @throws {CliError} with `short`, when there is no Claude Code
  */

@@ -60,11 +60,11 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
   if (!options.hasSecret) log(NO_SECRET);
   print(Deno.stdout, `${server.url}\n`);
   await stopped.promise;
-  // Recordings are written to their end, unless a second signal arrives.
+  // Recordings are written completely, unless a second signal arrives.
   server[Symbol.dispose]();
   await Promise.race([api.settled(), hurried.promise]);
   const stats = api.stats();
-  // From now on a signal ends the program, also while a write to stdout blocks.
+  // From now on, a signal ends the program, even while a write to stdout blocks.
   undo.dispose();
   if (options.stats) print(Deno.stdout, `${JSON.stringify(stats)}\n`);
   return stats.misses + stats.unwritten + stats.unanswered === 0 ? 0 : 1;
@@ -72,9 +72,9 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
 
 const NO_SECRET = "warning: with --no-secret every user of this machine can read what is recorded";
 
-/** While a stderr that nobody reads owes this many bytes, further lines are dropped. */
+/** The number of pending bytes of an unread stderr above which further lines are dropped. */
 const MAX_PENDING_BYTES = 1024 * 1024;
-/** Milliseconds after which a full stderr is tried again. */
+/** The delay before a full stderr is tried again, in milliseconds. */
 const RETRY_MS = 20;
 
 /** Creates a log on stderr that never blocks the relay. */

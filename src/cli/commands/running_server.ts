@@ -13,7 +13,7 @@ import type { ServerRequest } from "../arguments/parsed_arguments.ts";
 import { print, stringifyVisibly } from "../report/print.ts";
 
 /**
- * Prints what this user's server does, or ends it.
+ * Prints the status of this user's server, or ends it.
  *
  * @returns the exit code
  * @throws {CliError} when there is no server to report on, or it does not answer
@@ -43,14 +43,14 @@ function formatStatus(status: ServerStatus, now: number): string {
   ].map((line) => escapeInvisible(line)).join("\n");
 }
 
-/** How often to check whether the server has ended, in milliseconds. */
+/** The interval at which to check whether the server has ended, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 /** How long to wait before the wait is explained, in milliseconds. */
 const EXPLAIN_MS = 1000;
-/** How long a server that answers no more may take to end its children, in milliseconds. */
+/** How long a server that no longer answers may take to end its children, in milliseconds. */
 const END_MS = 60_000;
 
-/** Ends the server and waits until it removes its lock, which it does when its children have ended. */
+/** Ends the server and waits until it removes its lock, which happens when its children have ended. */
 async function stopServer({ now }: { readonly now: boolean }): Promise<number> {
   const env = callerEnvironment();
   let server: ServerClient;
@@ -70,7 +70,7 @@ async function stopServer({ now }: { readonly now: boolean }): Promise<number> {
     await new Promise((done) => setTimeout(done, CHECK_INTERVAL_MS));
     try {
       const status = await fetchStatus(server);
-      // Another server has the lock by now.
+      // Another server has the lock now.
       if (status.pid !== pid || status.started_at !== startedAt) break;
       answeredAt = performance.now();
     } catch (error) {

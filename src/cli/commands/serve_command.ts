@@ -50,9 +50,9 @@ import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 const CLOSE_MS = 10_000;
 
 /**
- * Signals whose default action ends a program, and that nobody sends to a server on purpose. SIGXFSZ arrives when a run
- * writes beyond the file size limit; ignored, the write fails as on a full disk. A tool of a run may send the others to its
- * parent, which must not end other runs.
+ * Signals whose default action ends a program, and that are never meant for a server. SIGXFSZ arrives when a run writes
+ * beyond the file size limit. If it is ignored, the write fails as on a full disk. A tool of a run may send the others
+ * to its parent, which must not end other runs.
  */
 const IGNORED_SIGNALS = [
   "SIGXFSZ",
@@ -70,16 +70,20 @@ function log(text: string): void {
   print(Deno.stderr, `claude-print: ${text}\n`);
 }
 
-/** Logs errors of the system without a stack: Deno 2.9.6 panics when it formats a stack while no file can be opened. */
+/**
+ * Logs errors of the system without a stack, because Deno 2.9.6 panics when it formats a stack while no file can be
+ * opened.
+ */
 function logInternalError(error: unknown): void {
   if (error instanceof LibcError) log(error.message);
   else reportError(error);
 }
 
 /**
- * Holds conversations for other programs until a signal arrives. The first lines of stdout say where it listens.
+ * Holds conversations for other programs until a signal arrives. The first lines of stdout name the addresses on which
+ * it listens.
  *
- * After the first SIGTERM, SIGINT or SIGHUP the server waits for the current turns. A second one or SIGQUIT ends them.
+ * After the first SIGTERM, SIGINT or SIGHUP, the server waits for the current turns. A second one or SIGQUIT ends them.
  *
  * @returns the exit code
  * @throws {CliError} when another server of this user is running, or it cannot listen
@@ -96,7 +100,8 @@ export async function serve(options: ServeOptions): Promise<number> {
     if (now) stoppingNow.resolve();
   };
   let signals = 0;
-  // Until everything else is undone: a signal must not end the program before its children have ended.
+  // The listeners stay until all other steps are undone, because a signal must not end the program before its children
+  // have ended.
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"], (signal) => {
     stop(++signals > 1 || signal === "SIGQUIT");
   }));
@@ -198,7 +203,7 @@ async function prewarm(
   if (why !== undefined) throw profileError(name, why);
 }
 
-/** Clients of agentapi cannot be asked for permissions. */
+/** Creates the profile for clients of agentapi, which cannot answer permission requests. */
 function createAgentProfile(args: readonly string[]): ConversationProfile {
   return { ...PROFILE_SCHEMA.parse({}), args: [...args], asks: false };
 }
@@ -253,7 +258,10 @@ function listenOnTcp(
   }
 }
 
-/** Variables that a unit passes on, so that the server is the same program with the same Claude Code. No credentials. */
+/**
+ * Variables that a unit passes on, so that the server is the same program with the same Claude Code. There are no
+ * credentials among them.
+ */
 const KEPT_VARIABLES = ["PATH", "CLAUDE_CONFIG_DIR", "DENO_DIR"];
 
 const INSTALLED = `
@@ -272,7 +280,8 @@ If it is running, stop it:
 `;
 
 /**
- * Writes or removes the systemd units of this user's server, and prints what to type next. Starts and stops nothing.
+ * Writes or removes the systemd units of this user's server, and prints the next commands to type. Starts and stops
+ * nothing.
  *
  * @param options.flags the flags of the server
  * @returns the exit code

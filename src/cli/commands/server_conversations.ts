@@ -15,7 +15,7 @@ import { escapeJson, print, stringifyVisibly } from "../report/print.ts";
 import { CliError, EXIT } from "../../cli_error.ts";
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 
-/** Fewest characters of an id that are shown. */
+/** The minimum number of shown characters of an id. */
 const SHORT_ID = 8;
 
 const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
@@ -24,7 +24,7 @@ const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
  * Lists the conversations and warm children of this user's server, as a table or as the server's JSON.
  *
  * @returns the exit code
- * @throws {CliError} when there is no server, or it cannot be asked
+ * @throws {CliError} when there is no server, or it does not answer
  */
 export async function ps({ json }: { readonly json: boolean }): Promise<number> {
   const server = new ServerClient(callerEnvironment());
@@ -82,7 +82,7 @@ function shortestUniqueLength(ids: readonly string[]): number {
  * Prints the frames of a conversation; with `follows` also later ones.
  *
  * @returns the exit code
- * @throws {CliError} when there is no such conversation, the server cannot be asked, or has lost frames
+ * @throws {CliError} when the conversation does not exist, the server does not answer, or has lost frames
  */
 export async function logs(
   { id: beginning, follows }: { readonly id: string; readonly follows: boolean },
@@ -98,7 +98,7 @@ export async function logs(
 /** Milliseconds between two looks at the screen. */
 const POLL_MS = 150;
 
-/** How long the server may take to confirm that it has the conversation back, in milliseconds. */
+/** How long the server may take to confirm that it controls the conversation again, in milliseconds. */
 const HAND_BACK_MS = 2000;
 
 /** Enters and leaves the alternate screen, in which long lines are cut. */
@@ -114,11 +114,11 @@ const LEAVES_WATCHING = [CTRL_C, CTRL_RIGHT_BRACKET, Q];
 const LEAVES_TYPING = [CTRL_RIGHT_BRACKET];
 
 /**
- * Shows the screen of a conversation until the user leaves it or the conversation ends. With `takesOver` the user's keys go
- * to the conversation. Without a terminal the screen is printed once.
+ * Shows the screen of a conversation until the user leaves it or the conversation ends. With `takesOver`, the user's
+ * keys go to the conversation. Without a terminal, the screen is printed once.
  *
  * @returns the exit code
- * @throws {CliError} when there is no such conversation, it cannot be taken over, or the server cannot be asked
+ * @throws {CliError} when the conversation does not exist, it cannot be taken over, or the server does not answer
  */
 export async function attach(
   { id: beginning, takesOver }: { readonly id: string; readonly takesOver: boolean },
@@ -147,7 +147,7 @@ export async function attach(
     await Promise.race([
       showScreen(server, { id, path, takesOver, over: over.signal }).then(() => isGone = true),
       takesOver ? sendKeys(server, { path, keys: typed.keys, over: over.signal }) : typed.left,
-      // Without an answer of the server the user can still leave.
+      // The user can leave even if the server does not answer.
       typed.left.then(() => delay(HAND_BACK_MS)),
       stopped.promise,
     ]);
@@ -164,7 +164,7 @@ function delay(ms: number): Promise<void> {
   return new Promise((done) => setTimeout(done, ms));
 }
 
-/** Draws the screen repeatedly until the conversation is gone. */
+/** Draws the screen repeatedly until the conversation has ended. */
 async function showScreen(
   server: ServerClient,
   { id, path, takesOver, over }: {
@@ -242,7 +242,7 @@ function screenRows(text: string): readonly string[] {
   return plain.trimEnd().split("\n").map((row) => escapeInvisible(row.trimEnd()));
 }
 
-/** Renders as many of the last rows as fit, and a hint how to leave. */
+/** Renders as many of the last rows as fit, and a hint that explains how to leave. */
 function renderScreen(rows: readonly string[], takesOver: boolean): string {
   const { rows: height } = Deno.consoleSize();
   const hint = takesOver ? "You have taken over: Ctrl-] hands back" : "Watching: q leaves";

@@ -34,10 +34,10 @@ export async function begin({ args }: { readonly args: readonly string[] }): Pro
 }
 
 /**
- * Sends a message, and prints the answer of the model or what it asks.
+ * Sends a message, and prints the answer of the model or the question of the conversation.
  *
  * @returns the exit code
- * @throws {CliError} when there is no such conversation, or it takes no message
+ * @throws {CliError} when the conversation does not exist, or it accepts no message
  */
 export async function send(
   { id: beginning, text, interrupts, waits }: MessageOptions,
@@ -59,10 +59,10 @@ export async function send(
 }
 
 /**
- * Answers what a conversation asks, and prints what comes of it; without an answer prints the question.
+ * Answers the question of a conversation, and prints the outcome. Without an answer, prints the question.
  *
  * @returns the exit code
- * @throws {CliError} when it asks nothing, or something that has other answers
+ * @throws {CliError} when there is no question, or the question has other answers
  */
 export async function answer(
   { id: beginning, answers, waits }: {
@@ -90,9 +90,9 @@ export async function answer(
 /**
  * Stops the turn of a conversation.
  *
- * @param options.ends whether the conversation is ended, too
+ * @param options.ends whether to end the conversation, too
  * @returns the exit code
- * @throws {CliError} when there is no such conversation, or the server does not answer
+ * @throws {CliError} when the conversation does not exist, or the server does not answer
  */
 export async function interrupt(
   { id: beginning, ends }: { readonly id: string; readonly ends: boolean },
@@ -109,7 +109,7 @@ export async function interrupt(
 const POLL_MS = 150;
 
 /**
- * Waits until no message is unanswered or the conversation asks something, and prints the last result or the question.
+ * Waits until no message is unanswered or the conversation asks a question, and prints the last result or the question.
  *
  * @param options.after the number of the event before the outcome
  * @param options.beginning the id as the user typed it
@@ -150,8 +150,8 @@ async function printOutcome(
 }
 
 /**
- * How long a dialog stands before it is reported, in milliseconds. Claude Code reports one around each question for the
- * caller, too.
+ * How long a dialog is open before it is reported, in milliseconds. Claude Code also reports a dialog for a short time
+ * around each question to the caller.
  */
 const DIALOG_MS = 3000;
 
@@ -170,7 +170,7 @@ function questionsOf({ input }: Waiting) {
     }));
 }
 
-/** Describes in lines what a conversation asks, and how to answer. */
+/** Describes the question of a conversation in lines, and how to answer it. */
 function describeQuestion(waiting: Waiting, beginning: string): string {
   const cause = escapeInvisible(waiting.cause);
   const answerIt = `Answer it: claude-print answer ${beginning}`;

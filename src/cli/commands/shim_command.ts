@@ -15,7 +15,7 @@ import { shellQuote } from "../../shell_quote.ts";
  * Installs, removes or inspects the shim: a program `claude` that sends print-mode calls through claude-print.
  *
  * @returns the exit code; of `status` 0 only if "claude -p" typed here would go through claude-print
- * @throws {CliError} when another file is in the place of the shim, or the folder cannot be written
+ * @throws {CliError} when another file is at the path of the shim, or the folder cannot be written
  */
 export function shim(options: ShimOptions): number {
   switch (options.action) {
@@ -48,7 +48,7 @@ function install(path: string): number {
     Deno.mkdirSync(folderOf(path), { recursive: true });
     try {
       Deno.writeTextFileSync(unfinished, shimScript({ claudePrint: thisProgram() }));
-      // Regardless of the umask: everybody who may enter the folder may use the shim.
+      // Independent of the umask: every user who may enter the folder may use the shim.
       Deno.chmodSync(unfinished, 0o755);
       Deno.renameSync(unfinished, path);
     } catch (error) {
@@ -96,7 +96,7 @@ function status(dir: string | undefined): number {
   return problem === undefined ? 0 : 2;
 }
 
-/** Returns the claude behind a shim, and why the shim has no effect, if it has none. */
+/** Returns the claude behind a shim, and the reason if the shim has no effect. */
 function findProblem(path: string): { readonly claude?: string; readonly problem?: string } {
   const env = callerEnvironment();
   let claude: string;
@@ -159,12 +159,12 @@ function tryOnDisk(action: string, act: () => void): void {
   }
 }
 
-/** The subcommands of all versions: the shim does not know the version of the real claude. */
+/** The subcommands of all versions, because the shim does not know the version of the real claude. */
 const CLAUDE_COMMANDS = subcommandsOf(undefined);
 
 /**
- * Returns the shim: a shell script that starts no other process but replaces itself by claude-print or the real claude. It
- * knows from the table of flags which arguments are values.
+ * Returns the shim: a shell script that starts no other process, but replaces itself by claude-print or the real
+ * claude. It is generated from the table of flags, so it knows which arguments are values.
  *
  * @param options.claudePrint the words of the command that starts claude-print
  */

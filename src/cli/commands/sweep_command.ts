@@ -8,7 +8,8 @@ import { requireProc } from "../../sandbox/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 
 /**
- * Removes what earlier runs left in temporary folders, and prints a line for each folder and a summary, or a JSON array.
+ * Removes the remains of earlier runs from temporary folders. Prints a line for each folder and a summary, or a JSON
+ * array.
  *
  * @returns the exit code: 2 if something could not be removed
  * @throws {CliError} when the user's config folder is unknown, or there is no `/proc`

@@ -27,9 +27,9 @@ import { windowSize } from "../../../ffi/terminal/pty.ts";
 import { isInForeground, RedrawnLine, renderStep } from "../watch/live_line.ts";
 
 /**
- * Finds the first version of Claude Code that does something differently from a good one, and prints it.
+ * Finds the first version of Claude Code that behaves differently from a good one, and prints it.
  *
- * @returns the exit code: 0 if it was found, 1 if the good and the bad version do the same, 128 + n for a signal
+ * @returns the exit code: 0 if it was found, 1 if the good and the bad version behave the same, 128 + n for a signal
  * @throws {CliError} when the versions cannot be fetched or examined
  */
 export async function bisect(options: BisectOptions): Promise<number> {
@@ -62,7 +62,7 @@ async function findFirstBad(
   if (run === undefined) requireSupported(options.good);
   using folder = borrowFolder(env);
   using steps = showSteps(env);
-  // The output of a command would mix with a line that is redrawn.
+  // The output of a command would mix with the redrawn line.
   const begin = run === undefined
     ? steps.begin
     : (step: string) => void print(Deno.stderr, `claude-print: ${step}\n`);
@@ -109,7 +109,7 @@ async function examineEnds(
   try {
     await candidates.learnGood(good, () => {
       release = candidates.fetch(bad, AbortSignal.any([signal, early.signal]));
-      // It is awaited later; until then Deno must not take its rejection for unhandled.
+      // The download is awaited later. Until then, Deno must not report its rejection as unhandled.
       release.catch(() => {});
     });
     const verdict = await candidates.examine(bad, release);
@@ -128,7 +128,7 @@ async function examineEnds(
 
 /** Fetches and examines versions, and collects the verdicts. */
 class Candidates {
-  /** In the order of examination. */
+  /** The examined versions, in the order of examination. */
   readonly tested: TestedVersion[] = [];
   readonly fetch: (version: string, signal?: AbortSignal) => Promise<FetchedRelease>;
   readonly #examiner: Examiner;
@@ -154,7 +154,7 @@ class Candidates {
     this.tested.push({ version, verdict: "good" });
   }
 
-  /** @param release the download of the version, if it has begun already */
+  /** @param release the download of the version, if it has already begun */
   async examine(version: string, release?: Promise<FetchedRelease>): Promise<Verdict> {
     try {
       this.#begin(`fetching ${version}`);
@@ -172,7 +172,7 @@ class Candidates {
     }
   }
 
-  /** Returns what an examined version does differently from the good one. */
+  /** Returns the differences between an examined version and the good one. */
   differences(version: string): readonly Difference[] {
     return this.#differences.get(version) ?? [];
   }
@@ -215,7 +215,7 @@ export function versionsBetween(
 interface TestedVersion {
   readonly version: string;
   readonly verdict: Verdict;
-  /** Why it was skipped. */
+  /** Why the version was skipped. */
   readonly why?: string;
 }
 
@@ -225,9 +225,9 @@ type BisectReport =
     readonly bad: string;
     /** The number of versions from the good one to the bad one. */
     readonly versions: number;
-    /** Cassettes that were not repeated, and why not. */
+    /** The cassettes that were not repeated, with the reasons. */
     readonly cassettes: Examiner["skipped"];
-    /** In the order of examination. */
+    /** The examined versions, in the order of examination. */
     readonly tested: readonly TestedVersion[];
   }
   & ({ readonly found: false } | {
@@ -235,7 +235,7 @@ type BisectReport =
     /** The first version that differs. */
     readonly first: string;
     readonly lastGood: string;
-    /** Versions between these two that could not be examined: each may be the first that differs. */
+    /** Versions between these two that could not be examined. Each may be the first that differs. */
     readonly undecided: readonly string[];
     /** How the first version differs from the good one. */
     readonly differences: readonly Difference[];
@@ -286,7 +286,7 @@ export type Verdict = "good" | "bad" | "skipped";
 interface Boundary {
   readonly lastGood: number;
   readonly firstBad: number;
-  /** The versions between these two, all of which were skipped. */
+  /** The versions between these two. All of them were skipped. */
   readonly undecided: readonly number[];
 }
 
@@ -322,13 +322,13 @@ function nearest(middle: number, numbers: readonly number[]): number | undefined
 const STDERR = 2;
 
 interface ShownSteps extends Disposable {
-  /** Shows a step, and for how long it has been running. */
+  /** Shows a step, and how long it has been running. */
   readonly begin: (step: string) => void;
 }
 
 /**
  * Shows the current step of a command in one line on stderr, which is redrawn in place and erased when it is disposed.
- * Without a terminal nothing is shown.
+ * Without a terminal, shows nothing.
  */
 function showSteps(env: Readonly<Record<string, string | undefined>>): ShownSteps {
   const { TERM } = env;

@@ -17,7 +17,8 @@ import { createDeclarationCheck, readDeclarations } from "../../recording/drift/
 import { pythonVerdict } from "../../recording/drift/python_sdk.ts";
 
 /**
- * Reports what this version does not recognise in cassettes and tapes, and how another Claude Code differs from them.
+ * Reports the parts of cassettes and tapes that this version does not recognise, and how another Claude Code differs
+ * from them.
  *
  * @returns the exit code: 1 for a difference, or when there was nothing to check
  * @throws {CliError} when a path does not exist or is ambiguous, or a named SDK or Claude Code cannot be used
@@ -55,7 +56,7 @@ async function checkForDrift(
   const findings = new Findings();
   const named = findCassettes(options.paths, { inputName });
   const sdks = prepareSdks(options.sdks?.map(sdkAt) ?? findSdks({ env, cwd }), { known, findings });
-  // While the program only reads files, a signal ends it at once.
+  // While the program only reads files, a signal ends it immediately.
   if (against !== undefined) undo.use(listen());
   const again = against === undefined
     ? undefined
@@ -152,7 +153,7 @@ export function prepareSdks(
   };
 }
 
-/** Returns the SDK's name, or undefined for an interpreter that was searched for and has no SDK. */
+/** Returns the SDK's name; undefined for an interpreter that was found by a search and has no SDK. */
 async function askPythonSdk(
   { python, isNamed }: Extract<InstalledSdk, { readonly kind: "python" }>,
   { cassettes, findings, signal }: {
@@ -181,7 +182,7 @@ async function askPythonSdk(
   return by;
 }
 
-/** Returns the real path of a regular file; an interpreter would block on a FIFO. */
+/** Returns the real path of a regular file, because an interpreter would block on a FIFO. */
 function realPathOfFile(path: string): string | undefined {
   try {
     return Deno.statSync(path).isFile ? Deno.realPathSync(path) : undefined;

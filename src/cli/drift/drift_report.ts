@@ -4,7 +4,7 @@ import { createRedactor } from "../../recording/redaction/redact.ts";
 import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 import { count, print, printLines, stringifyVisibly } from "../report/print.ts";
 
-/** Prints the report, and annotates it for GitHub Actions where that runs this program. */
+/** Prints the report. Under GitHub Actions, also prints annotations. */
 export function printDrift(
   report: DriftReport & { readonly ok: boolean },
   { json, env }: { readonly json: boolean; readonly env: Environment },
@@ -29,7 +29,7 @@ export function printDrift(
 }
 
 const HEADINGS = ["by", "check", "in", "what", "times", "first"] as const;
-/** Most characters of a cell: the JSON has all of it. */
+/** The maximum width of a cell. The JSON has the complete text. */
 const MAX_CELL_WIDTH = 60;
 
 /** Formats the report for a person. */
@@ -66,12 +66,12 @@ function shortenCell(text: string): string {
   return seen.length <= MAX_CELL_WIDTH ? seen : `${seen.slice(0, MAX_CELL_WIDTH - 1)}…`;
 }
 
-/** GitHub shows at most this many annotations of a step. */
+/** The maximum number of annotations that GitHub shows for a step. */
 const MAX_ANNOTATIONS = 10;
-/** Most rows of a summary: with the longest names it stays below GitHub's limit. */
+/** The maximum number of rows of a summary. Even with the longest names, it stays below GitHub's limit. */
 const MAX_ROWS = 200;
 
-/** The findings as annotations of GitHub Actions, a line each. */
+/** The findings as annotations of GitHub Actions, one line for each. */
 export function githubAnnotations(report: DriftReport): readonly string[] {
   const { findings } = report;
   if (isEmptyReport(report) && findings.length === 0) {
@@ -147,7 +147,7 @@ export interface DriftReport {
   readonly empty: readonly string[];
   /** The number of recordings of each version of Claude Code; "" is an unknown version. */
   readonly versions: Readonly<Record<string, number>>;
-  /** The Agent SDKs that were asked, such as `claude-agent-sdk 0.2.189 (Python)`. */
+  /** The examined Agent SDKs, such as `claude-agent-sdk 0.2.189 (Python)`. */
   readonly sdks: readonly string[];
   /** The Claude Code that repeated the cassettes. */
   readonly against?: {

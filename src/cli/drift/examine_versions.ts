@@ -10,14 +10,14 @@ import { removeFolder } from "../../sandbox/remove_folder.ts";
 export interface Difference {
   /** The cassette that shows the difference; absent with `--run`. */
   readonly cassette?: string;
-  /** Where they differ, such as `exit code`. */
+  /** The place of the difference, such as `exit code`. */
   readonly where: string;
   readonly what: string;
 }
 
 /** Finds out whether a version is good or bad. */
 export interface Examiner {
-  /** Cassettes that cannot be repeated, and why not. */
+  /** Cassettes that cannot be repeated, with the reasons. */
   readonly skipped: readonly { readonly path: string; readonly why: string }[];
   /**
    * Learns the behaviour of the good version.
@@ -26,21 +26,21 @@ export interface Examiner {
    */
   readonly learnGood: (claude: ComparedClaude) => Promise<void>;
   /**
-   * Returns what another version does differently: nothing for a good one.
+   * Returns the differences of another version: none for a good one.
    *
    * @throws {SkippedError} when the version cannot be examined
    */
   readonly differences: (claude: ComparedClaude) => Promise<readonly Difference[]>;
 }
 
-/** A version that cannot be examined; the message says why. */
+/** A version that cannot be examined. The message is the reason. */
 export class SkippedError extends Error {}
 
 /** The exit code of a command that cannot examine a version, as for `git bisect run`. */
 const SKIP_CODE = 125;
-/** The highest exit code for a bad version; above it the command has failed. */
+/** The highest exit code for a bad version. A higher one means that the command has failed. */
 const MAX_BAD_CODE = 127;
-/** Milliseconds from SIGTERM to SIGKILL. */
+/** The time from SIGTERM to SIGKILL, in milliseconds. */
 const TERMINATION_MS = 2000;
 
 /** Examines versions with a shell command: exit code 0 for good, 125 for skip, any other up to 127 for bad. */
@@ -85,7 +85,7 @@ export function examineByCommand(
 }
 
 /**
- * Runs a shell command and returns its exit code. Its output goes to stderr: stdout is for the report.
+ * Runs a shell command and returns its exit code. Its output goes to stderr, because stdout is for the report.
  *
  * @throws the reason of the signal, after the command has ended
  */
@@ -125,20 +125,20 @@ async function runShellCommand(
   }
 }
 
-/** Time limit of a turn: at least 60 s, and five times the time of the good version. */
+/** The minimum time limit of a turn, in seconds. The limit is also at least five times the time of the good version. */
 const MIN_TURN_S = 60;
 const TIMEOUT_FACTOR = 5;
 
 /** The behaviour of the good version with a cassette. */
 interface Reference {
   readonly cassette: FoundCassette;
-  /** Two runs. Differences between them are chance, and ignored. */
+  /** Two runs. Differences between these runs are random, and ignored. */
   readonly runs: readonly RepeatedRun[];
 }
 
 /**
- * Examines versions by repeating cassettes. The good version repeats them too, because a recording may come from any version
- * and have other flags and tools.
+ * Examines versions by repeating cassettes. The good version also repeats them, because a recording may come from any
+ * version and have other flags and tools.
  *
  * @param options.folder a folder for the homes of the runs
  */
@@ -159,7 +159,7 @@ export function examineByCassettes(
       removeFolder(home);
     }
   };
-  /** Returns why a cassette cannot be used, if it cannot. */
+  /** Returns why a cassette cannot be used; undefined if it can. */
   const learn = async (
     cassette: FoundCassette,
     claude: ComparedClaude,
@@ -208,7 +208,7 @@ export function examineByCassettes(
 /** Exit codes of a completed run: an answer, or a failure of the assistant. */
 const COMPLETED_CODES: readonly number[] = [0, 1];
 
-/** Returns why a run of the good version cannot be compared with, if it cannot. */
+/** Returns why a run of the good version cannot be used for comparison; undefined if it can. */
 function whyNotGood(
   { exitCode, problem, failure = `exit code ${exitCode}`, missed }: RepeatedRun,
   { version }: ComparedClaude,

@@ -37,15 +37,15 @@ export interface AgainOptions {
 export interface RunAgain {
   /** The new recordings, each with the cassette that was repeated. */
   readonly recorded: ReadonlyMap<string, string>;
-  /** The cassettes that were not repeated, and why not. */
+  /** The cassettes that were not repeated, with the reasons. */
   readonly skipped: readonly { readonly path: string; readonly why: string }[];
 }
 
-/** Nothing listens there: all other requests fail. */
+/** A URL on which no program listens, so that all other requests fail. */
 const CLOSED_PORT_URL = "http://127.0.0.1:1";
-/** Claude Code requires a login, but the relay checks no key. */
+/** A key for Claude Code, which requires a login. The relay checks no key. */
 const PLACEHOLDER_KEY = "no-key-is-needed-offline";
-/** Time limit of a turn, in seconds. The relay answers every request at once. */
+/** Time limit of a turn, in seconds. The relay answers every request immediately. */
 const TIMEOUT_S = 300;
 /** Requests to the model. */
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
@@ -91,8 +91,8 @@ export interface RanAgain {
 }
 
 /**
- * Sends the prompts of a cassette again to a Claude Code. The recorded API answers. The run is offline, has a home and a
- * project folder of its own, and runs only allowed tools.
+ * Sends the prompts of a cassette again to a Claude Code. The recorded API answers. The run is offline, has its own
+ * home and project folder, and runs only allowed tools.
  *
  * @param options.home the folder to create for the run
  * @returns why the cassette cannot be repeated, if it cannot

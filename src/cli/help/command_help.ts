@@ -15,13 +15,13 @@ export function flagsOf(command: CommandName, action = ""): readonly CommandFlag
   return COMMAND_SHAPES[command].flags.filter((flag) => flagFits(flag, action));
 }
 
-/** Returns the help of each action of a command; none for those that are named only, such as shells. */
+/** Returns the help of each action of a command; none for words without a help text, such as shells. */
 export function actionTexts(command: CommandName): readonly (readonly [string, HelpText])[] {
   return Object.entries(COMMAND_TEXTS[command].actions ?? {});
 }
 
 /**
- * Returns the output of `claude-print doctor --help` and the like, at most 80 columns wide.
+ * Returns the output of `claude-print doctor --help` and of similar command lines, up to 80 columns wide.
  *
  * @param action the action that is explained; undefined for the command
  */

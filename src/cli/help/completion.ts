@@ -28,7 +28,7 @@ function bashCompletion(): string {
       "      ;;",
     ].join("\n");
   });
-  // A flag of a command that a run has as well is the same flag.
+  // If a run also has a command's flag, both are the same flag.
   const flags = [...COMMAND_NAMES.flatMap(flagCompletions), ...RUN_FLAGS];
   const taken = new Map(
     flags.filter(({ value }) => value !== "none").flatMap((one) =>

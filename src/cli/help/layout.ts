@@ -3,7 +3,7 @@ const MAX_WIDTH = 80;
 /** Rows of a name and its meaning. */
 export type Rows = readonly (readonly [name: string, meaning: string])[];
 
-/** Wraps words into lines of at most 80 columns, each after `indent` spaces. */
+/** Wraps words into lines of up to 80 columns, each after `indent` spaces. */
 export function wrapWords(text: string, { indent = 0 }: { readonly indent?: number } = {}): string {
   const margin = " ".repeat(indent);
   return text.split(" ")
@@ -16,7 +16,7 @@ export function wrapWords(text: string, { indent = 0 }: { readonly indent?: numb
     .join("\n");
 }
 
-/** Formats rows of two columns, of which the second begins at `column`. A longer name has a line of its own. */
+/** Formats rows of two columns. The second column begins at `column`. A longer name has a separate line. */
 export function table(rows: Rows, { column }: { readonly column: number }): string {
   return rows.map(([name, meaning]) => {
     const left = `  ${name}`;

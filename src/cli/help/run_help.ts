@@ -6,12 +6,12 @@ import { MANUAL } from "./manual.ts";
 
 const FLAG_COLUMN = 31;
 const COMMAND_COLUMN = 14;
-/** How many examples the short help has. */
+/** The number of examples in the short help. */
 const FEW_EXAMPLES = 5;
 
 const USAGE = `Usage: ${MANUAL.usage.join(`\n${" ".repeat(7)}`)}`;
 
-/** Returns the output of `claude-print -h`: one screen, at most 40 lines of 80 columns. */
+/** Returns the output of `claude-print -h`: one screen of up to 40 lines of 80 columns. */
 export function shortHelp(): string {
   const common = COMMON_FLAGS.flatMap((name) => FLAGS.filter((flag) => flag.name === name))
     .map((flag) => ({ ...flag, aliases: flag.aliases.filter((one) => !one.startsWith("--")) }));
@@ -35,7 +35,7 @@ export function shortHelp(): string {
   ].join("\n\n") + "\n";
 }
 
-/** Returns the output of `claude-print --help`, at most 80 columns wide. */
+/** Returns the output of `claude-print --help`, up to 80 columns wide. */
 export function helpText(): string {
   const refused = FLAGS.filter((flag) => !flag.hidden && flag.class === "refused")
     .map((flag) => [flag.name, ...flag.aliases].join("/"));

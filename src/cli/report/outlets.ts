@@ -15,17 +15,18 @@ import type { Environment } from "../../sandbox/environment.ts";
 
 const OWN_FDS = { stdout: 1, stderr: 2 } as const;
 
-/** While a stderr that nobody reads owes this many bytes, further texts for it are dropped. */
+/** The number of pending bytes of an unread stderr above which further texts for it are dropped. */
 const MAX_PENDING_BYTES = 1024 * 1024;
 
 /**
- * stdout and stderr of this program, or of another one. Writing never waits for the reader, so that signals and time limits
- * still work. What is not read yet is buffered: of stdout everything, which is at most the output of the run.
+ * stdout and stderr of this program, or of another one. Writing never waits for the reader, so that signals and time
+ * limits still work. Unread text is buffered. The buffer of stdout has no limit, because it never exceeds the output of
+ * the run.
  *
- * Where both are the same terminal, pipe or socket, one outlet serves both, which keeps the order.
+ * If both are the same terminal, pipe or socket, one outlet serves both, which keeps the order.
  */
 export class Outlets implements Disposable {
-  /** Both are undefined where libc cannot be loaded. Then nothing runs, and only errors are printed. */
+  /** stdout and stderr are both undefined if libc cannot be loaded. Then nothing runs, and only errors are printed. */
   readonly stdout: Outlet | undefined;
   readonly stderr: Outlet | undefined;
 
@@ -38,7 +39,7 @@ export class Outlets implements Disposable {
   #isLineOpen = false;
   #isSilent = false;
 
-  /** @param fds open in this process; its own stdout and stderr by default */
+  /** @param fds open in this process; by default its own stdout and stderr */
   constructor({ stdout, stderr }: { readonly stdout: number; readonly stderr: number } = OWN_FDS) {
     this.stderrFd = stderr;
     try {
@@ -67,15 +68,12 @@ export class Outlets implements Disposable {
     this.#isLineOpen = this.#shareTerminal && !text.endsWith("\n");
   }
 
-  /**
-   * Prints lines for a person on stderr. At a terminal they begin on a new line. A stderr that cannot be written to is
-   * ignored.
-   */
+  /** Prints lines for a person on stderr. At a terminal they begin on a new line. Errors of stderr are ignored. */
   notify(text: string): void {
     if (!this.#isSilent) this.notifyAlways(text);
   }
 
-  /** Like {@linkcode notify}, also after {@linkcode silence}: for what a run leaves behind on the disk. */
+  /** Like {@linkcode notify}, also after {@linkcode silence}: for files that a run leaves on the disk. */
   notifyAlways(lines: string): void {
     this.onText("stderr");
     const text = this.#isLineOpen ? `\n${lines}` : lines;
@@ -86,13 +84,16 @@ export class Outlets implements Disposable {
     }
   }
 
-  /** Drops all output that is not read yet, and ignores further output. */
+  /** Drops all unread output, and ignores further output. */
   silence(): void {
     this.#isSilent = true;
     for (const outlet of this.all) outlet.drop();
   }
 
-  /** Raises SIGPIPE once the reader of stdout is gone. A full disk stops nothing: the transcript still comes home. */
+  /**
+   * Raises SIGPIPE once the reader of stdout has disconnected. A full disk does not stop the run, because its
+   * transcript still has to be saved.
+   */
   stopWhenUnread(signals: StopSignals): void {
     const { stdout } = this;
     if (stdout === undefined) return;
@@ -109,10 +110,10 @@ export class Outlets implements Disposable {
 
 /**
  * Waits until stdout has been read, and returns the exit code of the program: the given one, unless output was lost. An
- * unread stderr changes nothing. After a signal the program waits only while the reader keeps reading.
+ * unread stderr changes nothing. After a signal, the program waits only while the reader continues to read.
  *
- * @param options.until when to give up a reader that takes nothing, as `performance.now()` counts time
- * @param options.signals end the wait before that
+ * @param options.until when to abandon a reader that reads nothing, on the clock of `performance.now()`
+ * @param options.signals end the wait earlier
  */
 export async function awaitDelivery(
   exitCode: number,
@@ -144,12 +145,12 @@ export async function awaitDelivery(
   return signal === undefined ? EXIT.timedOut : EXIT.signal + SIGNALS[signal];
 }
 
-/** Prints on stderr what a run does, with `--trace`; without it `trace` and `tracePrepared` do nothing. */
+/** Prints the steps of a run on stderr, with `--trace`. Without it, `trace` and `tracePrepared` do nothing. */
 export interface Tracer {
   readonly trace: (text: string) => void;
   /** Traces the command line of a run that is about to start. */
   readonly tracePrepared: (prepared: PreparedRun) => void;
-  /** Loads what removes secrets from texts, also without `--trace`. */
+  /** Loads the redactor of secrets, even without `--trace`. */
   readonly loadRedactor: () => Promise<Redactor>;
 }
 
@@ -199,7 +200,7 @@ export async function reportProblem(
     readonly loadRedactor: () => Promise<Redactor>;
   },
 ): Promise<void> {
-  // A run whose reader is gone ends as quietly as a program that SIGPIPE ends.
+  // If the reader of a run has disconnected, the run ends as quietly as a program that SIGPIPE ends.
   if (problem === undefined || exitCode === EXIT.abandoned || (quiet && exitCode === 0)) return;
   outlets.notify(problemText(problem, { label }));
   if (screen === undefined) return;

@@ -9,8 +9,8 @@ export function count(number: number, noun: string): string {
 const encoder = new TextEncoder();
 
 /**
- * Writes all of a text to stdout or stderr before it returns: to stdout unchanged; to stderr, which a person reads, in a
- * form that cannot control a terminal or GitHub Actions.
+ * Writes a complete text to stdout or stderr before it returns: to stdout unchanged; to stderr, which a person reads,
+ * in a form that cannot control a terminal or GitHub Actions.
  *
  * @param options.commands whether the text consists of workflow commands for GitHub Actions
  * @returns false once the other end of a pipe is closed
@@ -39,8 +39,8 @@ export function print(
 }
 
 /**
- * Writes lines for a person to stdout, so that GitHub Actions takes none of them for a command. The caller has already made
- * foreign parts of the text visible.
+ * Writes lines for a person to stdout, so that GitHub Actions does not execute them as commands. The caller has already
+ * made foreign parts of the text visible.
  */
 export function printLines(text: string): boolean {
   return print(Deno.stdout, runsInGitHubActions() ? escapeWorkflowCommands(text) : text);
@@ -55,12 +55,12 @@ export function outputError(cause: unknown): CliError {
   });
 }
 
-/** Most characters of a line that a person gets to see. */
+/** The maximum number of shown characters of a line. */
 const MAX_LINE_LENGTH = 32 * 1024;
 
 /**
- * Makes a text safe to show: every invisible character except line ends and tabs is named, as `<U+001B>`, so that none can
- * move the cursor, colour, reorder or hide anything. GitHub Actions takes no line for a command. Long lines are cut.
+ * Makes a text safe to show. Every invisible character except line ends and tabs is named, as `<U+001B>`, so that none
+ * can move the cursor, colour, reorder or hide text. GitHub Actions finds no command in it. Long lines are cut.
  */
 export function makeVisible(text: string): string {
   const seen = escapeInvisible(text.split("\n").map(shortenLine).join("\n"), { keep: "\n\t" });
@@ -77,7 +77,7 @@ export function stringifyVisibly(value: unknown): string {
   return escapeJson(JSON.stringify(value));
 }
 
-/** JSON as `stringifyVisibly` gives it. */
+/** Converts JSON to the form of `stringifyVisibly`. */
 export function escapeJson(json: string): string {
   return (runsInGitHubActions() ? json.replaceAll("##[", "\\u0023#[") : json).replace(
     invisibleCharacters(),
@@ -95,8 +95,8 @@ function runsInGitHubActions(): boolean {
 }
 
 /**
- * Changes a text so that GitHub Actions finds no command in it: `::` at the beginning of a line, also after blanks, and the
- * older `##[` anywhere.
+ * Changes a text so that GitHub Actions finds no command in it: `::` at the beginning of a line, also after blanks, and
+ * the older `##[` at any position.
  */
 export function escapeWorkflowCommands(text: string): string {
   return text.replaceAll(/^([^\S\n]*):(?=:)/gmu, "$1: ").replaceAll("##[", "# #[");

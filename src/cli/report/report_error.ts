@@ -1,7 +1,7 @@
 import { CliError, toCliError } from "../../cli_error.ts";
 import { print } from "./print.ts";
 
-/** Where {@linkcode reportError} writes: an `Outlets`, or stderr itself. */
+/** The target of {@linkcode reportError}: an `Outlets`, or stderr itself. */
 export interface Notified {
   /** Prints a text on stderr. */
   notify(text: string): void;
@@ -9,12 +9,12 @@ export interface Notified {
 
 const OWN_STDERR: Notified = { notify: (text) => void print(Deno.stderr, text) };
 
-/** Formats a failure for stderr: one line that names it, and an indented one that says what to do. */
+/** Formats a failure for stderr: one line that names it, and an indented line with the remedy. */
 export function problemText(
   { message, suggestion }: { readonly message: string; readonly suggestion?: string | undefined },
   { label = "" }: { readonly label?: string | undefined } = {},
 ): string {
-  // Some messages are those of `claude -p`, which begin with "Error: ".
+  // Some messages come from `claude -p`, and begin with "Error: ".
   const first = `claude-print: ${label}${message.replace(/^Error: /u, "")}\n`;
   return suggestion === undefined ? first : `${first}  ${suggestion}\n`;
 }
@@ -25,7 +25,7 @@ export function warningText(warning: string, label = ""): string {
 }
 
 /**
- * Prints an error on stderr. One that is no `CliError` is a bug of this program and is printed with its stack.
+ * Prints an error on stderr. An error that is no `CliError` is a bug of this program and is printed with its stack.
  *
  * @param options.label precedes the message
  * @returns the exit code

@@ -11,7 +11,7 @@ import {
 } from "../../claude/wire/output_writer.ts";
 
 /**
- * Reports a failure that kept a run from its turn: on stderr, and in a result frame where the output format promises one.
+ * Reports a failure that prevented a run's turn: on stderr, and in a result frame if the output format promises one.
  *
  * @returns the exit code
  */
@@ -66,7 +66,7 @@ function withoutTurns(frame: ResultFrame): ResultFrame {
 }
 
 /**
- * Reports a command line that could not be read, in the output format that it seems to ask for.
+ * Reports a command line that could not be read, in the output format that it seems to request.
  *
  * @returns the exit code
  */

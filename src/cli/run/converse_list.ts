@@ -29,17 +29,17 @@ import { createOutputWriter, type OutputWriter } from "../../claude/wire/output_
 type End =
   /** A signal or a limit stopped it, or there are no further lines. */
   | { readonly kind: "over"; readonly exitCode: number }
-  /** No child can be started: each further line fails with the same error. */
+  /** No child can be started. Each further line fails with the same error. */
   | { readonly kind: "failed"; readonly error: unknown }
   /** A signal stopped it before it had a child, or this program has a bug. */
   | { readonly kind: "stopped"; readonly error: unknown };
 
 /**
- * Sends each line of stdin or of `--input-file` as a turn of one conversation, one after the other, and prints a line for
- * each as it ends, like {@linkcode runList}.
+ * Sends each line of stdin or of `--input-file` as a turn of one conversation, one after the other, and prints a line
+ * for each as it ends, like {@linkcode runList}.
  *
- * After a failed turn the conversation goes on, with another child if necessary. If no child can be started, all further
- * lines fail with the reason.
+ * After a failed turn the conversation continues, with another child if necessary. If no child can be started, all
+ * further lines fail with the reason.
  *
  * @returns the worst exit code of all lines
  * @throws {CliError} when the list cannot be read
@@ -82,7 +82,7 @@ export async function converseList(
       exitCodes.add(exitCode);
     }
   } catch (error) {
-    // The list cannot be read any further.
+    // The rest of the list cannot be read.
     await conversation.finish(2);
     throw error;
   }
@@ -166,7 +166,9 @@ class ListConversation {
     });
   }
 
-  /** Returns the next line, or how the conversation has ended: its end does not wait for the list. */
+  /**
+   * Returns the next line, or how the conversation has ended. The end of the conversation does not wait for the list.
+   */
   async nextLine(lines: AsyncGenerator<string>): Promise<IteratorResult<string> | End> {
     this.#label = "";
     const next = lines.next();

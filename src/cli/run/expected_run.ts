@@ -5,7 +5,7 @@ import { parseJson } from "../../claude/wire/json_text.ts";
 import { parseArguments } from "../arguments/parse_arguments.ts";
 import { warmRequest, whyNotWarm } from "./warm_prompt.ts";
 
-/** A run for which a server gets ready. */
+/** A run for which a server prepares a child. */
 const EXPECTED_RUN = z.strictObject({
   argv: z.array(z.string()),
   env: z.record(z.string(), z.string()),
@@ -20,8 +20,8 @@ export type ExpectedRun = z.infer<typeof EXPECTED_RUN>;
 const ANY_PROMPT = "Hello";
 
 /**
- * Starts a warm child for runs like one that another process has described as JSON. Ignores a text that is incomplete, and
- * a run that no warm child can carry out.
+ * Starts a warm child for runs like one that another process has described as JSON. Ignores an incomplete text, and a
+ * run that no warm child can carry out.
  *
  * @throws {CliError} when the child cannot be prepared
  */

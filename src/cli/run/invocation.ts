@@ -13,7 +13,7 @@ export interface Invocation {
   /**
    * Returns the working directory.
    *
-   * @throws {CliError} when the directory is gone
+   * @throws {CliError} when the directory was removed
    */
   readonly cwd: () => string;
   readonly outlets: Outlets;
@@ -26,11 +26,11 @@ export interface Invocation {
     readonly stdout: boolean;
     readonly stderr: boolean;
   };
-  /** When the run began, as `performance.now()` counts time: `--timeout` counts from there. */
+  /** When the run began, on the clock of `performance.now()`. `--timeout` counts from there. */
   readonly startedAt: number;
   /** Observes a run of this program; `trace` prints a line of `--trace`. */
   readonly onInput?: ((input: Input, trace: (text: string) => void) => void) | undefined;
-  /** Present in the server only. A bug of this program ends a run of its own, but not the server. */
+  /** Present only in the server. A bug of this program ends a run in its own process, but not the server. */
   readonly delegation?: Delegation;
 }
 
@@ -40,16 +40,16 @@ export interface Delegation {
   readonly terminal: UserTerminal;
   readonly hold: typeof holdConversation;
   /**
-   * Must be awaited before output is printed or input reaches Claude Code. Before it, the client may still carry out the
-   * run itself.
+   * Must be awaited before output is printed or input reaches Claude Code. Before it resolves, the client may still
+   * carry out the run itself.
    *
-   * @throws when the client does so already, or is gone
+   * @throws when the client already does so, or has disconnected
    */
   readonly commit: () => Promise<void>;
   readonly isCommitted: () => boolean;
-  /** Takes work that continues when the client need not wait any more. */
+  /** Takes work that continues after the client has stopped waiting. */
   readonly continueInBackground: (rest: Promise<unknown>) => void;
-  /** Logs a sentence about that work, for the owner of the server. */
+  /** Logs a sentence about background work, for the owner of the server. */
   readonly log: (text: string) => void;
   /** The process of the client. */
   readonly pid: number;
@@ -89,10 +89,10 @@ export type HoldRun = (
 ) => Promise<number>;
 
 /**
- * Holds a conversation and returns its exit code. A delegated run returns before its last child has exited: as soon as its
- * output is complete and its transcript is saved. The server does the rest in the background.
+ * Holds a conversation and returns its exit code. A delegated run returns before its last child has exited: as soon as
+ * its output is complete and its transcript is saved. The server does the rest in the background.
  *
- * @param delegation undefined for a run of this program, which ends with its child
+ * @param delegation undefined for a run of this program, which ends together with its child
  */
 export async function returnWhenComplete(
   delegation: Delegation | undefined,

@@ -4,7 +4,7 @@ import { count } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { secondsText, usdText } from "../watch/run_notes.ts";
 
-/** What became of the lines of a list. */
+/** The outcome of the lines of a list. */
 export interface ListState {
   readonly lines: number;
   /** The failed lines with their exit codes, such as `line 3 (75)`. */
@@ -14,7 +14,7 @@ export interface ListState {
 
 export const NO_LINES: ListState = { lines: 0, failed: [], usd: 0 };
 
-/** Adds a line that has ended. The cost in a turn of one conversation is that of all its turns. */
+/** Adds a line that has ended. In one conversation, the cost of a turn includes the earlier turns. */
 export function addLine(
   { lines, failed, usd }: ListState,
   { exitCode, result }: { readonly exitCode: number; readonly result: unknown },
@@ -28,17 +28,17 @@ export function addLine(
   };
 }
 
-/** Returns the cost in the result of a line: of the last frame with `--verbose`. */
+/** Returns the cost in the result of a line; with `--verbose`, in its last frame. */
 function costOf(result: unknown): number {
   const last: unknown = Array.isArray(result) ? result.at(-1) : result;
   const usd = isJsonObject(last) ? last["total_cost_usd"] : undefined;
   return typeof usd === "number" ? usd : 0;
 }
 
-/** More failed lines are counted. */
+/** The maximum number of named failed lines. Further ones are only counted. */
 const MAX_FAILED = 10;
 
-/** Returns what a person is told at the end of a list; empty if no line was run. */
+/** Returns the summary for a person at the end of a list; empty if no line was run. */
 export function listSummary({ lines, failed, usd }: ListState, elapsedMs: number): string {
   if (lines === 0) return "";
   const more = failed.length - MAX_FAILED;
@@ -49,11 +49,11 @@ export function listSummary({ lines, failed, usd }: ListState, elapsedMs: number
   });
 }
 
-/** Returns how many lines a list has, if it is a regular file; blank lines count. */
+/** Returns the number of lines of a list, if it is a regular file. Blank lines count. */
 export async function countLines(
   { inputFile = "-" }: Pick<RunRequest, "inputFile">,
 ): Promise<number | undefined> {
-  // Opened again, so that the list itself is read from where it stands.
+  // The file is opened again, so that the list is still read from its current position.
   const path = inputFile === "-" ? "/dev/stdin" : inputFile;
   try {
     if (!(await Deno.stat(path)).isFile) return undefined;
@@ -65,7 +65,7 @@ export async function countLines(
     }
     return last === LINE_FEED ? ends : ends + 1;
   } catch {
-    // The list itself reports the error.
+    // Reading the list reports the error.
     return undefined;
   }
 }

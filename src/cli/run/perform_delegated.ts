@@ -9,11 +9,11 @@ import type { Invocation } from "./invocation.ts";
 import { performRequest } from "./run_locally.ts";
 
 /**
- * Carries out a run that another process has delegated to this server, as that process would do it itself.
+ * Carries out a run that another process has delegated to this server, as that process itself would.
  *
- * @param options.log takes a sentence about a failure after the client has left
+ * @param options.log receives a sentence about a failure after the client has disconnected
  * @returns its exit code
- * @throws {ClientGoneError} when the client has left before anything was done
+ * @throws {ClientGoneError} when the client has disconnected before the run had an effect
  */
 export async function performDelegated(
   run: DelegatedRun,
@@ -81,7 +81,7 @@ export async function performDelegated(
     });
   } catch (error) {
     if (error instanceof ClientGoneError) throw error;
-    // Nothing was printed: the client executes the real claude instead.
+    // Nothing was printed, so the client executes the real claude instead.
     if (error instanceof UnsupportedError) return error.exitCode;
     await commit();
     return reportError(error, { outlets });

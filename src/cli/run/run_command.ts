@@ -6,7 +6,7 @@ import { passesCredentials } from "../../sandbox/child/passed_credentials.ts";
 import { Outlets } from "../report/outlets.ts";
 
 /**
- * Carries out the run that a command line asks for: a prompt, a conversation on stdin, or with `--jsonl` a list.
+ * Carries out the run of a command line: a prompt, a conversation on stdin, or with `--jsonl` a list.
  *
  * @param argv the command line; each line of a list may add flags to it
  * @returns the exit code
@@ -45,11 +45,11 @@ function mayStartServer({ warm }: RunRequest): boolean {
 /** Variables that name folders. A relative path in one of them depends on the working directory. */
 const FOLDER_VARIABLES = ["HOME", "TMPDIR", "CLAUDE_CONFIG_DIR", "XDG_RUNTIME_DIR"];
 
-/** Paths that mean something else in each process (its fds and its terminal), alone or as the value of a flag. */
+/** Paths whose meaning differs in each process (its fds and its terminal), alone or as the value of a flag. */
 const PER_PROCESS_PATHS =
   /^(?:--?[^=]*=)?\/(?:dev\/(?:std(?:in|out|err)|tty|fd\/)|proc\/(?:thread-)?self\/)/u;
 
-/** Returns true if the caller wants no server, or the server could not do the same as this process. */
+/** Returns true if the caller wants no server, or the server would not behave like this process. */
 function mustRunLocally({ cold, show }: RunRequest, argv: readonly string[]): boolean {
   // toObject() leaves out values that are not UTF-8; get() would throw. A run that needs such a value reports it.
   const env = Deno.env.toObject();

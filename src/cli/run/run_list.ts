@@ -17,11 +17,11 @@ import { TextLineStream } from "@std/streams/text-line-stream";
 import { jsonLine } from "../../claude/wire/json_text.ts";
 
 /**
- * Runs each line of stdin or of `--input-file`, one after the other, and prints one line for each as it ends: the number
- * of the line, the line itself, the exit code, and the result as `--output-format json` prints it.
+ * Runs each line of stdin or of `--input-file`, one after the other, and prints one line for each as it ends: the
+ * number of the line, the line itself, the exit code, and the result as `--output-format json` prints it.
  *
- * A line that is no prompt has exit code 2, and the list goes on. A signal ends the list. The next run begins once the
- * output of the previous one has been read, for which the reader has as long as a run.
+ * A line that is no prompt has exit code 2, and the list continues. A signal ends the list. The next run begins once
+ * the output of the previous one has been read, for which the reader has as long as a run.
  *
  * @param options.argv the command line, to which a line adds its own flags
  * @returns the worst exit code of all lines
@@ -134,7 +134,7 @@ export async function* readListLines(
   }
 }
 
-/** Enough for the longest prompt with each character escaped, and for flags. */
+/** The maximum size of a line, in bytes: enough for the longest prompt with each character escaped, and for flags. */
 const MAX_LINE_BYTES = 2 * MAX_PROMPT_BYTES + 1_000_000;
 
 const LINE_FEED = 0x0a;
@@ -192,7 +192,7 @@ export async function watchList(
   };
 }
 
-/** What is printed about a line of a list. */
+/** The facts that are printed about a line of a list. */
 export interface LineReport {
   readonly input: unknown;
   readonly exitCode: number;
@@ -211,7 +211,7 @@ export function formatLineReport({ input, exitCode, result }: LineReport, line: 
   return `${jsonLine({ line, input, exit_code: exitCode, result })}\n`;
 }
 
-/** Exit codes from the worst to the best: a failure that trying again does not cure hides one that it does. */
+/** Exit codes from the worst to the best. A failure that a retry does not cure is worse than one that it may cure. */
 const WORST_FIRST: readonly number[] = [2, 1, EXIT.tryLater, EXIT.timedOut, 0];
 
 /** Returns the exit code of a list, given those of its lines. */

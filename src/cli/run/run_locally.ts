@@ -7,8 +7,8 @@ import { runPrompt } from "./run_prompt.ts";
 /**
  * Carries out a run of one prompt, or of a conversation on stdin, in this process.
  *
- * @param options.prompt the prompt or the error of reading it, if stdin was read already
- * @param options.serverArgv the command line of the run, if a server is to be started for runs like it
+ * @param options.prompt the prompt or the error of reading it, if stdin was already read
+ * @param options.serverArgv the command line of the run, if a server should be started for similar runs
  * @returns the exit code
  */
 export async function runLocally(

@@ -14,7 +14,10 @@ import type { ServerPlaces } from "../../server/server_places.ts";
 import { createOutputWriter } from "../../claude/wire/output_writer.ts";
 import type { Invocation } from "./invocation.ts";
 
-/** How much longer than all time limits of a run together the client waits for its end, in milliseconds. */
+/**
+ * The additional time that the client waits for the end of a run, after the sum of the run's time limits, in
+ * milliseconds.
+ */
 const GRACE_MS = 60_000;
 
 /**
@@ -42,7 +45,7 @@ export async function runOnServer(
     if (request.trace && why !== undefined) {
       outlets.notify(`[     0 ms] without a server: ${why}\n`);
     }
-    // The run awaits it later; until then Deno must not take its rejection for unhandled.
+    // The run awaits the prompt later. Until then, Deno must not report its rejection as unhandled.
     prompt?.catch(() => {});
     const { runLocally } = await import("./run_locally.ts");
     return await runLocally(request, { ...invocation, prompt, serverArgv });
@@ -71,7 +74,7 @@ export async function runOnServer(
     ...(prompt === undefined ? {} : { prompt }),
     ...(isUnlimited ? {} : { deadline: timeoutMs + drainTimeoutMs + exitTimeoutMs + GRACE_MS }),
   }, { server, signals });
-  // After an error the server may have accepted the run already: running it again could do everything twice.
+  // After an error, the server may have already accepted the run. Running it again could do everything twice.
   const end = await ended.catch((error: unknown): DelegationResult => ({
     kind: "lost",
     why: error instanceof Error ? error.message : `${error}`,

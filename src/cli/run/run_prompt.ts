@@ -23,14 +23,14 @@ import { absolutePath } from "../../paths.ts";
 import { definedFields } from "../../defined_fields.ts";
 
 interface PromptRunOptions {
-  /** Reads the prompt, once everything else that could fail has been checked. */
+  /** Reads the prompt. Called after every other check that could fail. */
   readonly readPrompt: (io: Pick<PromptIo, "inTime" | "warn">) => Promise<string>;
   /** Takes a part of the output. */
   readonly write: (text: string) => void;
   readonly invocation: Invocation;
   /** Precedes each problem and warning on stderr. */
   readonly label?: string;
-  /** Which run of a list it is, such as `line 2 of 5`. */
+  /** The position of the run in a list, such as `line 2 of 5`. */
   readonly place?: string;
 }
 
@@ -38,9 +38,9 @@ const STREAMED_MORE =
   "stdout has more than the answer: a text that is no part of it, in the end, had appeared already";
 
 /**
- * Runs one prompt through the interactive Claude Code, and prints what `claude -p` would print.
+ * Runs one prompt through the interactive Claude Code, and prints the output of `claude -p`.
  *
- * Whatever happens, `json` and `stream-json` end with a result object, and a failure is explained on stderr.
+ * In every case, `json` and `stream-json` end with a result object, and a failure is explained on stderr.
  *
  * @returns the exit code
  * @throws {UnsupportedError} for a run that the shim started, before anything is printed
@@ -64,7 +64,7 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
     },
     ...(request.streamText ? { stream: { onRemark } } : {}),
   });
-  // Printed with --quiet too: nothing else says what was lost, or where a kept folder is.
+  // Also printed with --quiet, because only this text says what was lost, or where a kept folder is.
   using teardown = new Teardown({
     warn: (text) => outlets.notifyAlways(warningText(text, label)),
     ...(delegation === undefined ? { onCrash: crash.reject } : {}),
@@ -115,7 +115,7 @@ async function prepareAndPerform(request: RunRequest, tools: RunTools): Promise<
     ...buildOrder(request, {
       invocation,
       prompt,
-      // The screen itself shows what is tried again.
+      // The screen itself shows retries.
       isWatched: watcher !== undefined && !request.show,
     }),
     env,
@@ -205,7 +205,7 @@ function buildOrder(
   };
 }
 
-/** A run with everything that observes it. */
+/** A run with all its observers. */
 interface AttendedRun extends RunTools {
   readonly request: RunRequest;
   readonly tracer: Tracer;
@@ -265,7 +265,7 @@ async function perform(
   });
 }
 
-/** Prints the rest of the output, and removes everything that the run leaves. */
+/** Prints the rest of the output, and removes the run's remains. */
 async function finishRun(
   report: RunReport,
   { request, writer, warn, teardown, invocation, label = "", tracer, watcher }: AttendedRun,
@@ -273,7 +273,7 @@ async function finishRun(
   const { trace, loadRedactor } = tracer;
   const { outlets } = invocation;
   teardown.childEnded();
-  // The live line or the mirror must be gone before the result is printed.
+  // The live line or the mirror must be removed before the result is printed.
   watcher?.[Symbol.dispose]();
   for (const frame of report.unprinted) writer.frame(frame);
   writer.end();
@@ -285,7 +285,7 @@ async function finishRun(
   return report.exitCode;
 }
 
-/** Starts the live line or the mirror. Without a terminal not even their code is loaded. */
+/** Starts the live line or the mirror. Without a terminal, their code is not loaded. */
 async function startWatcher(
   request: RunRequest,
   { outlets, delegation, ...surroundings }:
@@ -315,7 +315,7 @@ async function startProgressLines(
   });
 }
 
-/** Prints what a person at a terminal is told after a run in text format. Scripts see nothing of it. */
+/** Prints the notes for a person at a terminal after a run in text format. Scripts do not get them. */
 async function printNotes(
   { outputFormat, quiet, persistSession: isKept }: RunRequest,
   { outlets, isTerminal, startedAt, ...facts }:
@@ -332,8 +332,8 @@ async function printNotes(
 const STDOUT_GUARD = "[stdout-guard] ";
 
 /**
- * Restores files as `claude -p --rewind-files` does, and prints one line, in json too. With stream-json the line goes to
- * stderr.
+ * Restores files as `claude -p --rewind-files` does, and prints one line, also in json. With stream-json, the line goes
+ * to stderr.
  *
  * @returns the exit code
  */

@@ -13,8 +13,8 @@ import type { ExpectedRun } from "./expected_run.ts";
 const IDLE_S = 600;
 
 /**
- * Variables of the server: where it finds programs and files. Everything else, such as an API key, belongs to one run and
- * comes with it.
+ * Variables of the server that name the places of programs and files. All others, such as an API key, belong to one run
+ * and are sent with it.
  */
 const SERVER_VARIABLES = [
   ...[
@@ -32,10 +32,10 @@ const SERVER_VARIABLES = [
 ];
 
 /**
- * Starts a server in the background as soon as Claude Code has taken the prompt of a local run: the prompt does not wait
- * for that, and a run that fails earlier starts none.
+ * Starts a background server as soon as Claude Code has taken the prompt of a local run. So the prompt does not wait
+ * for the server, and a run that fails earlier starts none.
  *
- * If there is a server already, the new one ends at once.
+ * If a server is already running, the new one ends immediately.
  */
 export class ServerStarter {
   readonly #argv: readonly string[];
@@ -44,7 +44,7 @@ export class ServerStarter {
   #isDone = false;
   #pid: number | undefined;
 
-  /** @param argv the command line of the run; the server gets ready for another one like it */
+  /** @param argv the command line of the run; the server prepares a child for a similar run */
   constructor(argv: readonly string[]) {
     this.#argv = argv;
   }
@@ -65,7 +65,7 @@ export class ServerStarter {
     }
   };
 
-  /** Traces that the server has ended already. Call it at the end of the run. */
+  /** Traces that the server has already ended. Call it at the end of the run. */
   traceEnd(): void {
     if (this.#pid === undefined || waitFor(this.#pid) === undefined) return;
     this.#trace('the server has ended: "claude-print serve" says why if there is no other one');
@@ -92,7 +92,7 @@ export class ServerStarter {
         cwd: "/",
         stdin: pipe.readFd,
       });
-      // The other end stays open as long as this process lives: so the server knows when the run has ended.
+      // The other end stays open while this process lives, so that the server sees when the run has ended.
       pipe.closeReadEnd();
       return pid;
     } catch (error) {

@@ -26,13 +26,15 @@ import { pasteRefusal } from "../../conversation/terminal/paste.ts";
 import { messageLine } from "../../claude/wire/caller_line.ts";
 import type { OutputWriter } from "../../claude/wire/output_writer.ts";
 
-/** Room for the path of a socket below the folder of all runs: `/PID-TIME-RANDOM/own/rv.sock`. */
+/**
+ * The number of bytes reserved for the path of a socket below the folder of all runs: `/PID-TIME-RANDOM/own/rv.sock`.
+ */
 const MAX_SOCKET_NAME_BYTES = 40;
 
 /**
- * Returns why a prompt cannot be given to a warm child as the only message of a conversation, or undefined if it can. It
- * cannot where this version of Claude Code could read the message differently there, where no child could have been started
- * in advance, or where no child is needed.
+ * Returns why a warm child cannot take a prompt as the only message of a conversation; undefined if it can. Reasons are
+ * that this version of Claude Code could read the message differently in a conversation, that no child could have been
+ * started in advance, or that no child is needed.
  */
 export async function whyNotWarm(
   request: Pick<RunRequest, "record" | "waitForLimitMs">,
@@ -67,7 +69,7 @@ export async function whyNotWarm(
   }
 }
 
-/** Most characters of a command that is typed: Claude Code 2.1.330 marks a longer paste as one. */
+/** The maximum length of a typed command. Claude Code 2.1.330 marks a longer text as a paste. */
 const MAX_TYPED_LENGTH = 600;
 
 /** Returns true if typing leaves a command unchanged. Other prompts are delivered by the socket. */
@@ -75,7 +77,7 @@ function canBeTyped(prompt: string): boolean {
   return prompt.length <= MAX_TYPED_LENGTH && pasteRefusal(prompt) === undefined;
 }
 
-/** Returns true if the path of a socket is short enough in each place where the private folder may be. */
+/** Returns true if the path of a socket is short enough in each possible place of the private folder. */
 function fitsSocketPaths(env: Environment): boolean {
   const encoder = new TextEncoder();
   return listPlaces(env).every((place) =>
@@ -94,7 +96,7 @@ export function warmRequest(request: RunRequest): RunRequest {
 }
 
 /**
- * Runs one prompt as a conversation of one message, if possible with a warm child. The output is that of a run.
+ * Runs one prompt as a conversation of one message, if possible with a warm child. The output equals that of a run.
  *
  * @returns the exit code
  */
@@ -136,7 +138,7 @@ export async function runPromptWarm(
       terminal: delegation.terminal,
       outlets: outlets.all,
       emit: (frame) => {
-        // The live line or the mirror must be gone before the result is printed.
+        // The live line or the mirror must be removed before the result is printed.
         if (frame.type === "result") unwatch();
         writer.frame(frame);
       },

@@ -11,7 +11,7 @@ import { escapeInvisible } from "../../recording/redaction/visible_text.ts";
 
 /** The terminal on which a live line is drawn, such as an `Outlet`. Writing never blocks. */
 export interface LiveLineOutput {
-  /** Bytes that the terminal has not accepted yet. */
+  /** The number of bytes that the terminal has not accepted yet. */
   readonly pending: number;
   readonly write: (text: string) => void;
   readonly flush: () => void;
@@ -26,13 +26,13 @@ export interface RedrawnLineOptions {
 }
 
 export interface LiveLineOptions extends Omit<RedrawnLineOptions, "render"> {
-  /** How long the run has taken, in milliseconds. */
+  /** Returns the time since the start of the run, in milliseconds. */
   readonly elapsedMs: () => number;
   /** Width of the terminal, in character cells. */
   readonly columns: () => number;
   readonly color: boolean;
   readonly cwd: string;
-  /** Which run of a list it is, such as `line 2 of 5`. */
+  /** The position of the run in a list, such as `line 2 of 5`. */
   readonly place?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ const ERASE = "\r\x1b[K";
 /**
  * One line that is redrawn in place, and erased when it is disposed.
  *
- * The cursor stays in the first column: the next redraw erases a `^C` that the terminal echoes.
+ * The cursor stays in the first column, so that the next redraw erases a `^C` that the terminal echoes.
  */
 export class RedrawnLine implements Disposable {
   readonly #options: RedrawnLineOptions;
@@ -63,7 +63,7 @@ export class RedrawnLine implements Disposable {
     output.flush();
     if (output.pending > 0) return;
     if (!this.#options.isOurs()) {
-      // The shell is in the foreground: its prompt must not be erased.
+      // The shell is in the foreground, and its prompt must not be erased.
       this.#shown = "";
       return;
     }
@@ -79,7 +79,7 @@ export class RedrawnLine implements Disposable {
     this.#shown = "";
   }
 
-  /** Erases the line for good. */
+  /** Erases the line permanently. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     this.erase();
@@ -123,18 +123,18 @@ export function isInForeground(pid: number | "self" = "self"): boolean {
 interface LiveLineStyle {
   /** Width of the terminal, in character cells. */
   readonly columns: number;
-  /** Whether it may be dimmed. */
+  /** Whether the line may be dimmed. */
   readonly color: boolean;
-  /** How long the run has taken, in milliseconds. */
+  /** The time since the start of the run, in milliseconds. */
   readonly elapsedMs: number;
-  /** The run's working directory: files below it are named from there. */
+  /** The run's working directory. Files below it are named relative to it. */
   readonly cwd: string;
   readonly place?: string | undefined;
 }
 
 const SEPARATOR = " · ";
 const ELLIPSIS = "…";
-/** With fewer columns left, the tool is not shown. */
+/** The minimum number of columns for the tool. With fewer columns, the tool is not shown. */
 const MIN_TOOL_COLUMNS = 8;
 
 /**
@@ -225,7 +225,7 @@ function tokenParts(progress: Progress): readonly string[] {
   return [`${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k tokens`];
 }
 
-/** Shortens a text to one line of at most this many columns. */
+/** Shortens a text to one line of up to this many columns. */
 function fit(text: string, columns: number): string {
   const visible = oneLine(text);
   if (columnWidth(visible) <= columns) return visible;
@@ -259,7 +259,9 @@ const WIDE = new RegExp(
 );
 const VARIATION_SELECTOR = "\ufe0f";
 
-/** Returns the most columns that a text can take: some terminals draw an emoji of several parts narrower. */
+/**
+ * Returns the maximum number of columns that a text can take. Some terminals draw an emoji of several parts narrower.
+ */
 function columnWidth(text: string): number {
   let columns = 0;
   for (const character of text) {

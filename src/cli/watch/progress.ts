@@ -4,10 +4,10 @@ import { isJsonObject } from "../../json_object.ts";
 import { type Input, isTurnFailure } from "../../conversation/control/input.ts";
 import { transcriptSign } from "../../conversation/control/transcript_sign.ts";
 
-/** A tool call as a person is shown it. */
+/** A tool call in the form that is shown to a person. */
 export interface ShownCall {
   readonly name: string;
-  /** The command, file, pattern or the like in its input, if there is one. */
+  /** The command, file, pattern or similar value in its input, if there is one. */
   readonly subject?: string;
 }
 
@@ -27,11 +27,14 @@ export interface RunningTool extends ShownCall {
  */
 export interface Progress {
   readonly phase: "starting" | "working" | "waiting" | "retrying" | "ending";
-  /** The number of tasks while `waiting`, the attempt while `retrying`, else 0. */
+  /** The number of tasks while `waiting`, the attempt while `retrying`, otherwise 0. */
   readonly count: number;
-  /** In the order of the calls. */
+  /** The running tools, in the order of the calls. */
   readonly tools: readonly RunningTool[];
-  /** Output tokens of all answers but the last. Each line of an answer repeats its tokens, so the last one is kept apart. */
+  /**
+   * Output tokens of all answers except the last. Each line of an answer repeats its tokens, so those of the last
+   * answer are stored separately.
+   */
   readonly counted: number;
   readonly last: { readonly id: string; readonly tokens: number };
 }
@@ -155,7 +158,7 @@ function countTokens(
     : { counted: counted + last.tokens, last: answer };
 }
 
-/** Keys in the input of Claude Code's tools, the most telling first. */
+/** Keys in the input of Claude Code's tools, the most informative first. */
 const SUBJECT_KEYS = [
   "command",
   "file_path",
@@ -168,7 +171,7 @@ const SUBJECT_KEYS = [
   "path",
 ];
 
-/** Longer than any terminal line; a command may be a long script. */
+/** The maximum length of a subject, longer than any terminal line. A command may be a long script. */
 const MAX_SUBJECT_LENGTH = 1000;
 
 function toolFrom({ type, id, name, input }: ContentBlock): readonly RunningTool[] {
@@ -176,7 +179,7 @@ function toolFrom({ type, id, name, input }: ContentBlock): readonly RunningTool
   return [{ id, ...shownCall(name, input) }];
 }
 
-/** Returns what a person is shown of a call. */
+/** Returns a call in the form that is shown to a person. */
 export function shownCall(name: string, input: unknown): ShownCall {
   const given = isJsonObject(input) ? input : {};
   const subject = SUBJECT_KEYS.map((key) => given[key])

@@ -3,18 +3,18 @@ import { isJsonObject, jsonObjects } from "../../json_object.ts";
 import { callText, durationText } from "./live_line.ts";
 import { shownCall } from "./progress.ts";
 
-/** Most columns of a tool call: a command may be a long script. */
+/** The maximum number of columns of a tool call. A command may be a long script. */
 const MAX_COLUMNS = 200;
 
 interface ProgressLinesOptions {
   /** Takes complete lines. */
   readonly print: (lines: string) => void;
   readonly elapsedMs: () => number;
-  /** Files below it are named relative to it. */
+  /** The working directory. Files below it are named relative to it. */
   readonly cwd: string;
 }
 
-/** Prints a line for each tool call of a run, and what its shells write if there are frames of that. */
+/** Prints a line for each tool call of a run, and the output of its shells if there are frames with output. */
 export class ProgressLines {
   readonly #options: ProgressLinesOptions;
   /** The incomplete last line of each shell, by the id of its call. */

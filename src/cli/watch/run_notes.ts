@@ -4,25 +4,25 @@ import { problemText } from "../report/report_error.ts";
 import { callText, durationText } from "./live_line.ts";
 import { shownCall } from "./progress.ts";
 
-/** More denied calls are counted. */
+/** The maximum number of named denied calls. Further ones are only counted. */
 const MAX_CALLS = 5;
-/** Most columns of a denied call. */
+/** The maximum number of columns of a denied call. */
 const MAX_COLUMNS = 76;
 
-/** What is known at the end of a run. */
+/** The known facts at the end of a run. */
 interface RunFacts {
   /** The results of all turns. */
   readonly results: readonly ResultFrame[];
   readonly elapsedMs: number;
-  /** Files below it are named relative to it. */
+  /** The working directory. Files below it are named relative to it. */
   readonly cwd: string;
   /** Whether the session can be continued. */
   readonly isKept: boolean;
 }
 
 /**
- * Returns what a person at a terminal is told on stderr after a run in text format: denied calls and the flag that allows
- * them, then one line with time, cost, turns and how to continue. Empty if the model was not asked.
+ * Returns the notes on stderr for a person at a terminal after a run in text format: denied calls and the flag that
+ * allows them, then one line with time, cost, turns and how to continue. Empty if the model received no request.
  */
 export function runNotes({ results, elapsedMs, cwd, isKept }: RunFacts): string {
   const turns = results.filter((result, at) => !isRepeated(result, results[at - 1]))
@@ -39,7 +39,9 @@ export function runNotes({ results, elapsedMs, cwd, isKept }: RunFacts): string 
   return denialsText(results, cwd) + problemText({ message: `${facts.join(", ")}${next}` });
 }
 
-/** Whether a run was cut short while it waited for background tasks: then the last result is of the turn before. */
+/**
+ * Whether a run was cut short while it waited for background tasks. Then the last result belongs to the previous turn.
+ */
 function isRepeated(result: ResultFrame, previous: ResultFrame | undefined): boolean {
   return result.subtype !== "success" && result.result !== undefined &&
     result.result === previous?.result && result.num_turns === previous.num_turns;
@@ -63,7 +65,7 @@ function denialsText(results: readonly ResultFrame[], cwd: string): string {
   return problemText({ message, suggestion: lines.join("\n  ") });
 }
 
-/** A duration with a tenth of a second if it is short. */
+/** A duration in seconds, with a decimal if it is short. */
 export function secondsText(elapsedMs: number): string {
   return elapsedMs < 9950 ? `${(elapsedMs / 1000).toFixed(1)} s` : durationText(elapsedMs);
 }

@@ -12,9 +12,9 @@ import {
 
 /** Shows a run on the terminal of stderr. */
 export interface RunWatcher extends Disposable {
-  /** Takes an input of the conversation. The bytes of a `terminal` input are valid only until it returns. */
+  /** Receives an input of the conversation. The bytes of a `terminal` input are valid only until the call returns. */
   readonly observe: (sign: Input) => void;
-  /** Makes room for a text that is about to be printed on the terminal. */
+  /** Prepares the terminal for a text that is about to be printed. */
   readonly makeRoom: (stream: "stdout" | "stderr") => void;
 }
 
@@ -23,23 +23,25 @@ export interface WatchOptions {
   readonly cwd: string;
   /** Whether stdout and stderr are terminals. */
   readonly isTerminal: { readonly stdout: boolean; readonly stderr: boolean };
-  /** The fd of stderr, and the process that owns it; this program by default. */
+  /** The fd of stderr, and the process that owns it; by default this program. */
   readonly stderr?: number;
   readonly pid?: number | "self";
-  /** Which run of a list it is, such as `line 2 of 5`. */
+  /** The position of the run in a list, such as `line 2 of 5`. */
   readonly place?: string | undefined;
 }
 
 /** The fd of this program's stderr. */
 const STDERR = 2;
-/** A shorter run needs no line, and a starting child needs every core. */
+/**
+ * The delay before the live line, in milliseconds. A shorter run needs no line, and a starting child needs every core.
+ */
 const LIVE_LINE_AFTER_MS = 500;
 
 /**
  * Starts the mirror of `--show`, or a live line for text and json output at a terminal; else returns undefined.
  *
- * There is no live line with `--trace` or stream-json: they show more than the line. It ends where an answer that is printed
- * while it is written begins.
+ * There is no live line with `--trace` or stream-json, because they show more than the line. If the answer is printed
+ * while it is written, the line ends when the answer begins.
  *
  * @throws {CliError} when `--show` has no terminal of its own
  */
@@ -103,7 +105,7 @@ async function startMirror(): Promise<RunWatcher> {
   };
 }
 
-/** Starts a live line. Its code is loaded when it is drawn first. */
+/** Starts a live line. Its code is loaded when the line is first drawn. */
 function startLiveLine(
   { env, cwd, place, stderr = STDERR, pid = "self", endsAtText }: WatchOptions & {
     readonly endsAtText: boolean;
@@ -159,7 +161,7 @@ function startLiveLine(
 
 /** The terminal of a mirror, such as an `Outlet`. Writing never blocks. */
 interface MirrorOutput {
-  /** Bytes that the terminal has not accepted yet. */
+  /** The number of bytes that the terminal has not accepted yet. */
   readonly pending: number;
   readonly write: (text: string) => void;
   readonly flush: () => void;
@@ -171,17 +173,20 @@ const ENTER = "\x1b[?1049h\x1b[0m\x1b[2J\x1b[H";
 const LEAVE = `\x18${MIRROR_RESET}\x1b[?1049l`;
 const CLEAR = "\x18\x1b[0m\x1b[2J\x1b[H";
 
-/** A terminal with more pending bytes is cleared, and shows only what is drawn after it has caught up. */
+/**
+ * The maximum number of pending bytes. Beyond it, the terminal is cleared, and shows only output that is drawn after it
+ * has caught up.
+ */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024;
 const FLUSH_MS = 20;
 /** How long to wait for the terminal to accept the reset, in milliseconds. */
 const LEAVE_MS = 2000;
 
 /**
- * Shows the child's screen on the alternate screen of a terminal, read-only, from the spawn until it is disposed. Then the
- * terminal is restored.
+ * Shows the child's screen on the alternate screen of a terminal, read-only, from the spawn until it is disposed. Then
+ * the terminal is restored.
  *
- * @see filterForMirror for what reaches the terminal
+ * @see filterForMirror for the output that reaches the terminal
  */
 export class ScreenMirror implements Disposable {
   readonly #output: MirrorOutput;

@@ -17,7 +17,7 @@ export interface RegistryOptions {
   /** A private folder for events and cassettes. */
   readonly folder: string;
   readonly eventLimits?: EventLogLimits;
-  /** Most conversations and runs at once. */
+  /** The maximum number of conversations and runs at the same time. */
   readonly limit: number;
 }
 
@@ -26,7 +26,7 @@ interface RegistryCounts {
   readonly opened: number;
   readonly runs: number;
   readonly refused: number;
-  /** Turns, and their cost in US dollars. */
+  /** The number of turns, and their cost in US dollars. */
   readonly turns: number;
   readonly costUsd: number;
 }
@@ -44,22 +44,22 @@ export class ConversationRegistry implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Most conversations and runs at once. */
+  /** The maximum number of conversations and runs at the same time. */
   get limit(): number {
     return this.#options.limit;
   }
 
-  /** How many conversations and runs have not ended. */
+  /** The number of conversations and runs that have not ended. */
   get activeCount(): number {
     return this.#runs.size + this.openConversations;
   }
 
-  /** How many conversations have not ended. */
+  /** The number of conversations that have not ended. */
   get openConversations(): number {
     return this.list().filter(({ hasEnded: isOver }) => !isOver).length;
   }
 
-  /** Whether it accepts nothing new. */
+  /** Whether the server accepts no new conversations and runs. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
@@ -68,7 +68,7 @@ export class ConversationRegistry implements AsyncDisposable {
     return this.list().reduce((sum, { state }) => addCounts(sum, state), this.#counts);
   }
 
-  /** All conversations, also those that have ended, the oldest first. */
+  /** All conversations, including those that have ended, the oldest first. */
   list(): readonly ServerConversation[] {
     return [...this.#conversations.values()];
   }
@@ -78,7 +78,7 @@ export class ConversationRegistry implements AsyncDisposable {
   }
 
   /**
-   * Opens a conversation. Its child starts at once and waits for the first message.
+   * Opens a conversation. Its child starts immediately and waits for the first message.
    *
    * @param options.resume the session to continue
    * @throws {FullError} at the limit, and {@linkcode DrainingError} when the server is about to end
@@ -176,7 +176,7 @@ export class ConversationRegistry implements AsyncDisposable {
     await conversation[Symbol.asyncDispose]();
   }
 
-  /** Accepts nothing new, and resolves when all messages and runs have their results. */
+  /** Accepts no new conversations and runs, and resolves when all messages and runs have their results. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     await Promise.all([
@@ -185,7 +185,7 @@ export class ConversationRegistry implements AsyncDisposable {
     ]);
   }
 
-  /** Ends all conversations and runs at once. */
+  /** Ends all conversations and runs immediately. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDraining = true;
     const runs = [...this.#runs.keys()].map((run) => run[Symbol.asyncDispose]());
@@ -193,8 +193,8 @@ export class ConversationRegistry implements AsyncDisposable {
   }
 
   /**
-   * Checks that one more conversation or run is allowed, and returns its working directory. Start it before any `await`, or
-   * another one may take its place.
+   * Checks that one more conversation or run is allowed, and returns its working directory. The caller must begin it
+   * before any `await`, because another one may take its place otherwise.
    */
   #admit(cwd = this.#options.cwd): string {
     checkFolder(cwd);
@@ -208,7 +208,7 @@ export class ConversationRegistry implements AsyncDisposable {
       );
   }
 
-  /** Removes the oldest ended conversations until at most `limit` of them are left. */
+  /** Removes the oldest ended conversations until their number is within the limit. */
   #removeOldest(): void {
     const ended = this.list().filter(({ hasEnded: isOver }) => isOver);
     for (const conversation of ended.slice(0, Math.max(0, ended.length - this.#options.limit))) {

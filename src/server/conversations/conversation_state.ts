@@ -3,10 +3,10 @@ import type { ClaudeLimits } from "../../claude/wire/claude_limits.ts";
 import type { Frame } from "../../claude/wire/frame.ts";
 import type { ResultFrame } from "../../claude/wire/result_frame.ts";
 
-/** A question for the caller that holds up a conversation. */
+/** A question for the caller that blocks a conversation. */
 export interface OpenQuestion {
   readonly kind: "permission" | "question" | "plan" | "dialog";
-  /** The id to answer it with. A dialog has none: it is answered in the terminal. */
+  /** The id for the answer. A dialog has none, because it is answered in the terminal. */
   readonly requestId?: string;
   /** Describes it in one line. */
   readonly cause: string;
@@ -15,7 +15,7 @@ export interface OpenQuestion {
   readonly input?: unknown;
 }
 
-/** How much is kept of the model's last text: lists of conversations have it. */
+/** The maximum length of the kept text of the model. Lists of conversations contain it. */
 const MAX_MESSAGE = 2000;
 
 export type Activity =
@@ -33,11 +33,11 @@ export interface ConversationState {
   /** The session of its last turn. */
   readonly sessionId?: string;
   readonly model?: string;
-  /** The last text of the model, at most `MAX_MESSAGE` characters of it. */
+  /** The last text of the model, cut to `MAX_MESSAGE` characters. */
   readonly lastMessage?: string;
   /** The number of turns that have ended. */
   readonly turns: number;
-  /** The cost of all children in US dollars, as far as known. */
+  /** The cost of all children in US dollars that is known so far. */
   readonly costUsd: number;
   readonly rateLimits?: ClaudeLimits["rate_limits"];
   readonly context?: ClaudeLimits["context_window"];

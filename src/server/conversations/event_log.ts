@@ -3,7 +3,7 @@ import { joinedBytes } from "../../joined_bytes.ts";
 import { tryRemove } from "../../../ffi/files/at_path.ts";
 
 export interface LoggedEvent {
-  /** Its number, from 1. */
+  /** The event's number, from 1. */
   readonly id: number;
   /** One line of JSON. */
   readonly text: string;
@@ -12,7 +12,7 @@ export interface LoggedEvent {
 /** Limits of a log, in bytes. */
 export interface EventLogLimits {
   readonly onDisk: number;
-  /** Events that could not be written yet. */
+  /** The maximum size of events that could not be written yet. */
   readonly inMemory: number;
 }
 
@@ -21,20 +21,20 @@ const LIMITS: EventLogLimits = { onDisk: 1024 * 1024 * 1024, inMemory: 4 * 1024 
 /** The offset of every 64th event is kept in memory, so that a reader can start near any event. */
 const STRIDE = 64;
 
-/** How often to try to write pending events, in milliseconds. */
+/** The interval at which pending events are written again, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** How many bytes are read at once. */
+/** The number of bytes of a read. */
 const READ_BYTES = 64 * 1024;
 
 const LINE_FEED = 0x0a;
 
 /**
- * The events of a conversation, in a file. Each reader gets all events at its own speed, and needs memory only for the piece
- * that it reads.
+ * The events of a conversation, in a file. Each reader gets all events at its own speed, and needs memory only for the
+ * current piece.
  *
- * While the disk is full, events are pending in memory. When they exceed their limit, the log ends: readers get the events
- * so far, and `problem` has the reason.
+ * While the disk is full, events are pending in memory. When they exceed their limit, the log ends: readers get the
+ * events so far, and `problem` has the reason.
  */
 export class EventLog implements Disposable {
   readonly #path: string;
@@ -54,7 +54,7 @@ export class EventLog implements Disposable {
   /** Wake readers that have read all events. */
   readonly #waiting = new Set<() => void>();
 
-  /** @throws {Error} when the file cannot be made */
+  /** @throws {Error} when the file cannot be created */
   constructor(path: string, limits: EventLogLimits = LIMITS) {
     this.#path = path;
     this.#limits = limits;
@@ -71,7 +71,7 @@ export class EventLog implements Disposable {
     return this.#hasEnded;
   }
 
-  /** Why events are missing at the end, if they are. */
+  /** Why events at the end are missing; undefined if none are. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -98,7 +98,7 @@ export class EventLog implements Disposable {
   }
 
   /**
-   * Yields the events after one, waits for further ones, and returns when the log has ended.
+   * Yields the events after an event, waits for further ones, and returns when the log has ended.
    *
    * @param after the number of an event; 0 for all
    * @param gone aborted when the reader wants no more

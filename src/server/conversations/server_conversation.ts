@@ -16,7 +16,7 @@ import { EventLog, type EventLogLimits } from "./event_log.ts";
 import type { ConversationProfile } from "../server_profiles.ts";
 import { FullError, NoSpaceError, OccupiedError } from "../problems.ts";
 
-/** Most messages of a conversation without a result. */
+/** The maximum number of messages of a conversation without a result. */
 const MAX_UNANSWERED = 100;
 
 interface ServerConversationOptions {
@@ -34,11 +34,11 @@ interface ServerConversationOptions {
 export class ServerConversation implements AsyncDisposable {
   readonly id: string;
   readonly profile: ConversationProfile;
-  /** When it was opened, in milliseconds since the epoch. */
+  /** When the conversation was opened, in milliseconds since the epoch. */
   readonly openedAt = Date.now();
-  /** The folder of its cassette, if it is recorded. */
+  /** The folder of the conversation's cassette, if it is recorded. */
   readonly cassette: string | undefined;
-  /** Its frames, one event each. */
+  /** The conversation's frames, one event for each. */
   readonly log: EventLog;
   readonly #conversation: OpenConversation;
   readonly #ended: Promise<void>;
@@ -70,23 +70,23 @@ export class ServerConversation implements AsyncDisposable {
     return this.#terminal;
   }
 
-  /** Whether it accepts no more messages. */
+  /** Whether the conversation accepts no more messages. */
   get hasEnded(): boolean {
     return this.#state.end !== undefined;
   }
 
-  /** Resolves when it accepts no more messages. */
+  /** Resolves when the conversation accepts no more messages. */
   get ended(): Promise<void> {
     return this.#ended;
   }
 
-  /** Calls `watcher` with each change, after the state has it, until disposed. */
+  /** Calls `watcher` with each change, after the state includes it, until disposed. */
   watch(watcher: (change: ConversationChange) => void): Disposable {
     this.#watchers.add(watcher);
     return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
   }
 
-  /** Whether a person types in its terminal. */
+  /** Whether a person types in the conversation's terminal. */
   get isTakenOver(): boolean {
     return this.#isTakenOver;
   }
@@ -94,7 +94,7 @@ export class ServerConversation implements AsyncDisposable {
   /**
    * Lets a person type in the terminal. Messages are refused until the result is disposed.
    *
-   * @throws {OccupiedError} when a person types already
+   * @throws {OccupiedError} when a person already types in it
    */
   takeOver(): Disposable {
     if (this.#isTakenOver) {
@@ -108,8 +108,8 @@ export class ServerConversation implements AsyncDisposable {
   }
 
   /**
-   * Sends a message. With priority `now` it interrupts the running turn first: by itself, the priority would wait for a
-   * running command.
+   * Sends a message. With priority `now` it interrupts the running turn first, because the priority alone would wait
+   * for a running command.
    *
    * @param options.uuid the caller's own id; a message with an id that was sent before is not sent again
    * @throws {NoSpaceError} when the disk has no room for events
@@ -138,10 +138,10 @@ export class ServerConversation implements AsyncDisposable {
     if (priority === "now" && this.#state.unanswered > 0) await this.interrupt();
     const { result } = this.#conversation.send(content, { uuid, priority });
     this.#apply({ kind: "sent" });
-    // Deferred until the frames of the turn are applied: otherwise the conversation would be idle for a moment.
+    // Deferred until the frames of the turn are applied. Otherwise the conversation would be idle for a moment.
     const settled = () => void setTimeout(() => this.#apply({ kind: "settled" }));
     result.then(settled, settled);
-    // An invalid message is rejected at once. Any later result is in the frames.
+    // An invalid message is rejected immediately. Any later result is in the frames.
     await Promise.race([result, Promise.resolve()]);
   }
 
@@ -162,13 +162,13 @@ export class ServerConversation implements AsyncDisposable {
     return true;
   }
 
-  /** Ends it when all messages have their results. */
+  /** Ends the conversation when all messages have their results. */
   async close(): Promise<void> {
     await this.#conversation.close().catch(() => {});
     await this.#ended;
   }
 
-  /** Ends it at once, and removes its events and its cassette. */
+  /** Ends the conversation immediately, and removes its events and its cassette. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#conversation[Symbol.asyncDispose]();
     await this.#ended;

@@ -6,9 +6,9 @@ import { WriteQueue } from "../../../ffi/descriptors/write_queue.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { readProcFile, readProcLink } from "../../../ffi/processes/proc.ts";
 
-/** How many bytes are read at once. */
+/** The number of bytes of a read. */
 const READ_BYTES = 256 * 1024;
-/** The longest line, in UTF-16 units: room for the longest prompt, environment and command line. */
+/** The maximum length of a line, in UTF-16 units: room for the longest prompt, environment and command line. */
 const MAX_LINE = 64 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
@@ -31,22 +31,22 @@ export class LineChannel implements Disposable {
     this.#fd = fd;
   }
 
-  /** Whether the other end is gone, or sent something that is not JSON lines. */
+  /** Whether the other end has disconnected, or sent data that is not JSON lines. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Whether a message is not written to the socket yet. */
+  /** Whether a message has not been written to the socket yet. */
   get hasUnsent(): boolean {
     return this.#queue.pending > 0 && !this.#isClosed;
   }
 
-  /** What to poll for. */
+  /** The descriptors to poll. */
   get interests(): readonly Interest[] {
     return this.#isClosed ? [] : [{ fd: this.#fd, read: true, write: this.hasUnsent }];
   }
 
-  /** Sends a message. Descriptors `fds` can only go with a message while nothing is queued. */
+  /** Sends a message. Descriptors `fds` can only be sent while no message is queued. */
   send(message: unknown, { fds = [] }: { readonly fds?: readonly number[] } = {}): void {
     if (this.#isClosed) return;
     let bytes = this.#encoder.encode(`${JSON.stringify(message)}\n`);
@@ -116,13 +116,13 @@ export class LineChannel implements Disposable {
 
 /** A message of the server to its client. */
 export type ServerMessage =
-  /** The server does not carry the run out, and has done nothing for it. */
+  /** The server does not carry out the run, and has done nothing for it. */
   | { readonly type: "refused"; readonly reason: string }
   /** The server accepts the run, and waits for the client's descriptors. */
   | { readonly type: "taken" }
-  /** The next step of the run has visible effects: the server waits for `go`. */
+  /** The next step of the run has visible effects, so the server waits for `go`. */
   | { readonly type: "ready" }
-  /** The run has ended, and nothing is left of it. */
+  /** The run has ended, and all its processes and files are removed. */
   | { readonly type: "exit"; readonly code: number };
 
 /**
@@ -163,7 +163,7 @@ const STATUS = [
 const LINKS = ["ns/cgroup", "ns/ipc", "ns/mnt", "ns/net", "ns/pid", "ns/user", "ns/uts", "root"];
 
 /**
- * Limits that can stop a run, by their names in `/proc/PID/limits`. From the given value on, a higher limit makes no
+ * Limits that can stop a run, by their names in `/proc/PID/limits`. Above the given value, a higher limit makes no
  * difference. Other limits differ between login sessions and do not affect a run.
  */
 const LIMITS: Readonly<Record<string, number>> = {
@@ -181,10 +181,10 @@ const LIMITS: Readonly<Record<string, number>> = {
 const NICE_FIELD = 16;
 
 /**
- * Describes what a process passes to its children: umask, limits, user, capabilities, namespaces, nice value, security
- * label. A child of the server may only serve a client whose traits are the same text.
+ * Describes the properties of a process that its children inherit: umask, limits, user, capabilities, namespaces, nice
+ * value, security label. A child of the server may only serve a client whose traits are equal.
  *
- * @throws {LibcError} when the process is gone or another user's
+ * @throws {LibcError} when the process has ended or belongs to another user
  */
 export function processTraits(pid: number | "self"): string {
   const text = (name: string) => new TextDecoder().decode(readProcFile(`/proc/${pid}/${name}`));

@@ -49,20 +49,20 @@ export function connectToServer(
   }
 }
 
-/** A run as a server needs it. */
+/** The description of a run for a server. */
 interface RunToDelegate {
   readonly argv: readonly string[];
   readonly env: Environment;
   readonly cwd: string;
   /** The prompt; absent for a conversation, which the server reads from stdin. */
   readonly prompt?: string;
-  /** When to stop waiting for the end of the run, in the time of `performance.now()`; never if absent. */
+  /** When to stop waiting for the end of the run, on the clock of `performance.now()`; absent for never. */
   readonly deadline?: number;
 }
 
 /** How a delegated run ended. */
 export type DelegationResult =
-  /** The server did nothing that anybody could see, and does nothing any more: the run can be carried out locally. */
+  /** The server did nothing visible, and does nothing any more, so the run can be carried out locally. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "exited"; readonly code: number }
   /** The server began the run and did not report its end. */
@@ -73,22 +73,25 @@ export type DelegationResult =
     readonly code?: number;
   };
 
-/** How long the server may take to accept a run, and to be ready to begin it, both since the request, in milliseconds. */
+/**
+ * The maximum time for the server to accept a run, and to be ready to begin it, both since the request, in
+ * milliseconds.
+ */
 const ACCEPT_TIMEOUT_MS = 2000;
 const READY_TIMEOUT_MS = 10_000;
-/** How often the server's process is checked until the run begins and after a signal, in milliseconds. */
+/** The interval at which the server's process is checked until the run begins and after a signal, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 /** How long a server may take to end a run after a signal, in milliseconds. */
 const STOP_TIMEOUT_MS = 30_000;
 
-/** A wait that ends this much too late, in milliseconds, means that this program was stopped. */
+/** A wait that ends this many milliseconds late shows that this program was suspended. */
 const STOPPED_MS = 2000;
 
 /**
  * Has a server carry out a run with the stdin, stdout and stderr of this program.
  *
- * Until this program sends `go`, nothing of the run is visible and it can still be carried out locally. Afterwards it
- * never can: a prompt must not reach the API twice.
+ * Until this program sends `go`, the run has no visible effect and can still be carried out locally. Afterwards it
+ * never can, because a prompt must not reach the API twice.
  *
  * @param options.signals the signals of this program, which are forwarded to the server
  * @throws an error that nothing in this program caught; the server ends the run then
@@ -131,7 +134,7 @@ export async function delegateRun(
     const checkAt = performance.now() + delegation.nextCheckMs;
     const ready = await poller.wait(channel.interests, delegation.nextCheckMs);
     delegation.extendDeadlineAfterStop(performance.now() - checkAt);
-    // Thrown here, because Deno would print an error that nothing catches in its own words.
+    // Thrown here, because Deno would print an uncaught error in its own words.
     if (uncaught !== undefined) throw uncaught.thrown;
     const result = delegation.receive(channel.receive(ready)) ?? delegation.check();
     if (result !== undefined) return result;
@@ -140,7 +143,7 @@ export async function delegateRun(
 
 /** The client's state of one delegated run. */
 class Delegation {
-  /** Whether a signal has arrived that is not forwarded yet. */
+  /** Whether a signal has arrived that has not been forwarded. */
   isSignalled = false;
   /** Whether SIGQUIT has arrived. */
   isQuit = false;
@@ -151,7 +154,7 @@ class Delegation {
   #deadline: number;
   #stage: "requested" | "accepted" | "begun" = "requested";
   #isQuitSent = false;
-  /** The first signal that was sent to the server, and when; for SIGQUIT the last one. */
+  /** The first signal that was sent to the server, and when; if SIGQUIT was sent, the last one. */
   #stopSent: { readonly code: number; readonly at: number } | undefined;
 
   constructor({ channel, signals, serverPid, deadline }: {
@@ -172,12 +175,12 @@ class Delegation {
     return this.#deadline === Infinity ? -1 : Math.max(0, this.#deadline + 1 - performance.now());
   }
 
-  /** Moves the deadline by the time in which this program was stopped, as by Ctrl-Z. */
+  /** Extends the deadline by the time in which this program was suspended, for example by Ctrl-Z. */
   extendDeadlineAfterStop(lateMs: number): void {
     if (lateMs > STOPPED_MS && this.#deadline !== Infinity) this.#deadline += lateMs;
   }
 
-  /** Acts on messages of the server; returns the result once one of them ends the delegation. */
+  /** Acts on messages of the server. Returns the result once a message ends the delegation. */
   receive(messages: readonly unknown[]): DelegationResult | undefined {
     for (const each of messages) {
       const message = parseServerMessage(each);
@@ -185,7 +188,8 @@ class Delegation {
         case "taken":
           if (this.#stage !== "requested") break;
           this.#stage = "accepted";
-          // Sent only now: descriptors that a server never reads stay open, and block their readers, as long as it lives.
+          // Sent only now, because descriptors that a server never reads stay open while it lives, and block their
+          // readers.
           this.#channel.send({ type: "streams" }, { fds: [0, 1, 2] });
           break;
         case "ready":
@@ -205,7 +209,7 @@ class Delegation {
     return undefined;
   }
 
-  /** Checks signals, deadlines and the server's process; returns the result once one of them ends the delegation. */
+  /** Checks signals, deadlines and the server's process. Returns the result once one of them ends the delegation. */
   check(): DelegationResult | undefined {
     if (!this.#isBegun) return this.#checkBeforeBegin();
     if (this.#channel.isClosed) return { kind: "lost", why: "the server is gone" };
@@ -257,7 +261,7 @@ function refused(reason: string): DelegationResult {
   return { kind: "refused", reason };
 }
 
-/** Parses a message of a server; undefined for what a server of this version does not send. */
+/** Parses a message of a server; undefined for a message that a server of this version does not send. */
 function parseServerMessage(value: unknown): ServerMessage | undefined {
   if (!isJsonObject(value)) return undefined;
   const { type, reason, code } = value;

@@ -28,7 +28,7 @@ const RunMessage = z.strictObject({
   argv: z.array(z.string()),
   env: z.record(z.string(), z.string()),
   cwd: z.string().check(z.startsWith("/")),
-  /** How long ago the client was started, in milliseconds: no time of day, because the clock may be set meanwhile. */
+  /** The age of the client, in milliseconds. It is no time of day, because the clock may be set in the meantime. */
   age: z.number(),
   /** The prompt; absent for a conversation, whose messages are on the client's stdin. */
   prompt: z.optional(z.string()),
@@ -40,12 +40,12 @@ const ClientMessage = z.discriminatedUnion("type", [
   RunMessage,
   /** Carries the client's descriptors 0, 1 and 2. */
   z.strictObject({ type: z.literal("streams") }),
-  /** From now on the client does not carry the run out itself. */
+  /** From now on, the client does not carry out the run itself. */
   z.strictObject({ type: z.literal("go") }),
   z.strictObject({ type: z.literal("signal"), signal: z.enum([...STOP_NAMES, "SIGQUIT"]) }),
-  /** The client's terminal may have another size. */
+  /** The client's terminal may have a new size. */
   z.strictObject({ type: z.literal("resized") }),
-  /** The client is stopped, as by Ctrl-Z, and continued. */
+  /** The client was suspended, for example by Ctrl-Z, or continued. */
   z.strictObject({ type: z.literal("stopped") }),
   z.strictObject({ type: z.literal("continued") }),
 ]);
@@ -55,32 +55,32 @@ type RunMessage = z.infer<typeof RunMessage>;
 
 /** A run that another process of this program has delegated. */
 export interface DelegatedRun extends Omit<RunMessage, "type" | "age"> {
-  /** When the client was started, in the time of this process's `performance.now()`. */
+  /** When the client was started, on the clock of this process's `performance.now()`. */
   readonly startedAt: number;
   /** The client's stdin, stdout and stderr, as descriptors of this process. They are closed when the run has ended. */
   readonly streams: readonly [stdin: number, stdout: number, stderr: number];
   /** The client's process. */
   readonly pid: number;
-  /** Aborted when the client is gone; `signals` get a SIGPIPE then. */
+  /** Aborted when the client has disconnected. `signals` then get a SIGPIPE. */
   readonly gone: AbortSignal;
-  /** Aborted when SIGQUIT has ended the client: nothing more is printed. */
+  /** Aborted when SIGQUIT has ended the client. Then nothing more is printed. */
   readonly quit: AbortSignal;
   /** Signals that the client forwards. */
   readonly signals: StopSignals;
   /** The client's terminal. */
   readonly terminal: UserTerminal;
   /**
-   * Call and await this before the run has any visible effect. It resolves when the client has promised not to carry the
-   * run out itself.
+   * Call and await this before the run has any visible effect. It resolves when the client has promised not to carry
+   * out the run itself.
    *
-   * @throws {ClientGoneError} when the client is gone, or carries the run out itself already
+   * @throws {ClientGoneError} when the client has disconnected, or already carries out the run itself
    */
   readonly commit: () => Promise<void>;
   /** Adds work that continues after the run's exit code was sent. The listener's `close` waits for it. */
   readonly addBackgroundWork: (work: Promise<unknown>) => void;
 }
 
-/** The client does not wait for its run any more. */
+/** The client no longer waits for its run. */
 export class ClientGoneError extends Error {
   override readonly name = "ClientGoneError";
 
@@ -89,11 +89,17 @@ export class ClientGoneError extends Error {
   }
 }
 
-/** How many connections may wait to be accepted. A client that finds the queue full runs locally at once. */
+/**
+ * The maximum number of connections that wait to be accepted. A client that finds the queue full immediately runs
+ * locally.
+ */
 const BACKLOG = 128;
-/** How long to wait after a connection could not be accepted, in milliseconds. */
+/** The delay after a connection could not be accepted, in milliseconds. */
 const RETRY_MS = 100;
-/** The part of all files that may be open that connections may use, and the limit of connections: runs need files too. */
+/**
+ * The share of the maximum number of open files that connections may use, and the limit of connections. Runs also need
+ * files.
+ */
 const FILES_SHARE = 0.5;
 const MAX_CONNECTIONS = 1000;
 
@@ -105,16 +111,16 @@ interface RunService {
   readonly onInternalError: (error: unknown) => void;
 }
 
-/** Where to listen for delegated runs, and how to carry them out. */
+/** The place to listen for delegated runs, and the functions that carry them out. */
 interface RunListenerOptions extends RunService {
-  /** A path where nothing exists yet, or the descriptor of a listening socket. */
+  /** A path that does not exist yet, or the descriptor of a listening socket. */
   readonly at: { readonly path: string } | { readonly fd: number };
 }
 
 /**
  * Listens for runs that other processes of this program delegate, and carries them out.
  *
- * Disposal only stops the listener: runs that have begun continue.
+ * Disposal only stops the listener. Runs that have begun continue.
  */
 export class RunListener implements Disposable {
   readonly #service: RunService;
@@ -122,7 +128,7 @@ export class RunListener implements Disposable {
   readonly #poller = new Poller();
   readonly #closing = new AbortController();
   readonly #connections = new Set<Promise<void>>();
-  /** Its own identity at its start: the program's files may be replaced later. */
+  /** The server's own identity at its start, because the program's files may be replaced later. */
   readonly #identity = programIdentity();
   readonly #maxFd = mostOpenFiles() * FILES_SHARE;
   readonly #accepting: Promise<void>;
@@ -139,12 +145,12 @@ export class RunListener implements Disposable {
     });
   }
 
-  /** How many runs have not ended yet. */
+  /** The number of runs that have not ended. */
   get runCount(): number {
     return this.#connections.size;
   }
 
-  /** Accepts no more runs, and resolves when those that have begun have ended. */
+  /** Accepts no more runs, and resolves when the begun runs have ended. */
   async close(): Promise<void> {
     this[Symbol.dispose]();
     await this.#accepting;
@@ -181,7 +187,7 @@ export class RunListener implements Disposable {
   }
 
   #serve(fd: number): void {
-    // A new descriptor is the lowest free one, so it tells how many are open. The refused client runs locally.
+    // A new descriptor is the lowest free one, so it shows how many are open. The refused client runs locally.
     if (fd >= this.#maxFd || this.#connections.size >= MAX_CONNECTIONS) return closeFd(fd);
     const connection = serveConnection(
       fd,
@@ -195,11 +201,11 @@ export class RunListener implements Disposable {
 }
 
 /**
- * Serves a connection to its end: one run at most.
+ * Serves a connection to its end, for one run or none.
  *
  * @param fd the connection, which is closed at its end
  * @param closing aborted when no more runs are accepted
- * @returns when nothing of the run is left
+ * @returns when all of the run is removed
  */
 async function serveConnection(
   fd: number,
@@ -221,10 +227,10 @@ async function serveConnection(
   await Promise.all(backgroundWork);
 }
 
-/** How many descriptors a client passes: its stdin, stdout and stderr. */
+/** The number of descriptors that a client passes: its stdin, stdout and stderr. */
 const STREAM_COUNT = 3;
 
-/** The exit code of a program that SIGQUIT ends, and of a run that failed by a bug of this program. */
+/** The exit code of a program that SIGQUIT ends, and of a run that failed because of a bug of this program. */
 const QUIT_CODE = 131;
 const FAILURE_CODE = 2;
 
@@ -253,7 +259,7 @@ class RunConnection implements Disposable {
 
   constructor(options: RunConnectionOptions) {
     this.#options = options;
-    // A run that never calls commit() does not make its rejection an unhandled one.
+    // If a run never calls commit(), its rejection must not be an unhandled one.
     this.#committed.promise.catch(() => {});
   }
 
@@ -261,7 +267,7 @@ class RunConnection implements Disposable {
     this.#stack.dispose();
   }
 
-  /** Serves the connection until the client is gone, or the run has ended and its exit code is sent. */
+  /** Serves the connection until the client has disconnected, or the run has ended and its exit code is sent. */
   async serve(closing: AbortSignal): Promise<void> {
     const { channel, poller } = this.#options;
     const onClosing = () => {
@@ -277,7 +283,7 @@ class RunConnection implements Disposable {
       }
     }
     if (this.#running === undefined || this.#isDone) return;
-    // The client is gone. The run ends like one whose stdout is closed by its reader.
+    // The client has disconnected. The run ends like one whose reader has closed stdout.
     this.#committed.reject(new ClientGoneError());
     this.#gone.abort();
     this.#signals.resume();
@@ -349,7 +355,7 @@ class RunConnection implements Disposable {
       if (!(error instanceof ClientGoneError)) this.#options.onInternalError(error);
       return FAILURE_CODE;
     }).then((code) => {
-      // Closed before the exit code is sent: readers of the output see its end before the client exits.
+      // Closed before the exit code is sent, so that readers of the output see its end before the client exits.
       descriptors.dispose();
       this.#send({ type: "exit", code: this.#quit.signal.aborted ? QUIT_CODE : code });
       this.#isDone = true;
@@ -388,7 +394,7 @@ class RunConnection implements Disposable {
   }
 }
 
-/** Why a child of this process would differ from one that process `pid` starts; undefined when it would not. */
+/** Why a child of this process would differ from a child of process `pid`; undefined when it would not. */
 function findDifference(pid: number): string | undefined {
   try {
     if (processTraits(pid) === processTraits("self")) return undefined;

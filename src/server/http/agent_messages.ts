@@ -13,31 +13,31 @@ interface AgentTool {
 
 /** How the turn of a message ended. */
 interface AgentTurn {
-  /** `success`, or how it failed. */
+  /** `success`, or the kind of the failure. */
   readonly subtype: string;
   readonly is_error: boolean;
   readonly num_turns?: number;
   readonly duration_ms?: number;
-  /** US dollars, for the whole conversation so far. */
+  /** The cost of the whole conversation so far, in US dollars. */
   readonly total_cost_usd?: number;
   readonly usage?: unknown;
 }
 
-/** What agentapi has no field for. */
+/** The facts for which agentapi has no field. */
 interface AgentExtra {
   readonly session_id?: string;
   readonly tools?: readonly AgentTool[];
-  /** Absent until the turn ends. */
+  /** The turn's end; absent while the turn runs. */
   readonly turn?: AgentTurn;
 }
 
 /** A message in the format of agentapi. */
 export interface AgentMessage {
-  /** Its index in the conversation, from 0. */
+  /** The message's index in the conversation, from 0. */
   readonly id: number;
   readonly role: "user" | "agent";
   readonly content: string;
-  /** The time of its first frame, in the format of RFC 3339. */
+  /** The time of the message's first frame, in the format of RFC 3339. */
   readonly time: string;
   readonly claude_print?: AgentExtra;
 }
@@ -97,7 +97,7 @@ function appendMessage(
   return { messages: [...messages, added], changed: [added] };
 }
 
-/** Whether a message is the agent's and its turn has not ended. */
+/** Whether a message belongs to the agent and its turn has not ended. */
 function isUnfinished(message: AgentMessage | undefined): message is AgentMessage {
   return message?.role === "agent" && message.claude_print?.turn === undefined;
 }

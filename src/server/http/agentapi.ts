@@ -23,11 +23,11 @@ type AgentEvent =
   | { readonly type: "message_update"; readonly message: AgentMessage }
   | { readonly type: "status_change"; readonly status: AgentStatus };
 
-/** A client that streams events. It gets the current state of what has changed, so a slow one gets fewer events. */
+/** A client that streams events. It gets the current state of changed messages, so a slow client gets fewer events. */
 interface EventReader {
-  /** Ids of messages that it has not read since they changed. */
+  /** Ids of messages that have changed since the client read them. */
   readonly changed: Set<number>;
-  /** The status that it has read. */
+  /** The last status that the client has read. */
   status: AgentStatus | undefined;
   wake: () => void;
 }
@@ -71,7 +71,7 @@ export class AgentConversation implements Disposable {
     });
   }
 
-  /** The conversation that is open now, or was open last. */
+  /** The currently or last open conversation. */
   get conversation(): ServerConversation {
     return this.#conversation;
   }
@@ -82,7 +82,7 @@ export class AgentConversation implements Disposable {
 
   get status(): AgentStatus {
     const { activity } = this.#conversation.state;
-    // After its end a message is accepted too: it opens a new conversation.
+    // After its end, a message is also accepted, because it opens a new conversation.
     return this.#conversation.hasEnded || activity.kind === "idle" ? "stable" : "running";
   }
 
@@ -184,8 +184,8 @@ const MESSAGE = z.strictObject({
 const AGENT_TYPE = "claude";
 
 /**
- * Creates the endpoints of agentapi, https://github.com/coder/agentapi, for one conversation. What agentapi does not have is
- * in the field `claude_print`.
+ * Creates the endpoints of agentapi, https://github.com/coder/agentapi, for one conversation. Facts for which agentapi
+ * has no field are in the field `claude_print`.
  */
 export function agentRoutes(agent: AgentConversation): readonly Route[] {
   const routes: readonly Route[] = [

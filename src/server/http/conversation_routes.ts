@@ -31,7 +31,7 @@ export function showConversation(call: Call): Response {
   return Response.json(formatConversation(requireConversation(call)));
 }
 
-/** Ends a conversation at once, even in a turn, and forgets it. */
+/** Ends a conversation immediately, even during a turn, and forgets it. */
 export async function removeConversation(call: Call): Promise<Response> {
   await call.context.registry.remove(requireConversation(call));
   return new Response(null, { status: 204 });
@@ -126,7 +126,7 @@ export async function answerQuestion(call: Call): Promise<Response> {
   return new Response(null, { status: 204 });
 }
 
-/** The response in the control protocol of the Agent SDKs; undefined for answers to something that is no question. */
+/** The response in the control protocol of the Agent SDKs; undefined if the answer does not fit the question. */
 function toControlResponse(answer: Answer, { kind, input }: OpenQuestion): unknown {
   if ("answers" in answer) {
     if (kind !== "question" || !isJsonObject(input)) return undefined;
@@ -157,7 +157,7 @@ export function requireNotEnded({ state: { end } }: ServerConversation): void {
   });
 }
 
-/** The JSON of a conversation. It has no values of environment variables, because they may be secrets. */
+/** The JSON of a conversation. It contains no values of environment variables, because they may be secrets. */
 export function formatConversation(
   { id, profile, openedAt, state, log, cassette, isTakenOver }: ServerConversation,
 ): Readonly<Record<string, unknown>> {

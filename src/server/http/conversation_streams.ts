@@ -7,7 +7,10 @@ import { ProblemError } from "../problems.ts";
 import type { Call } from "./serve_http.ts";
 import { RegularFile } from "../../../ffi/files/regular_file.ts";
 
-/** Creates a body whose next piece is created when the client has read the last one: a slow client needs no memory. */
+/**
+ * Creates a body whose next piece is created when the client has read the last one, so that a slow client needs no
+ * memory.
+ */
 export function streamPieces({ next, cancel }: {
   /** Returns the next piece, or undefined at the end. */
   readonly next: () => Piece | undefined | Promise<Piece | undefined>;
@@ -26,13 +29,14 @@ export function streamPieces({ next, cancel }: {
 
 type Piece = string | Uint8Array;
 
-/** How often a stream without events sends a comment, in milliseconds. */
+/** The interval at which a stream without events sends a comment, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
 
 /**
  * Streams the frames of a conversation as server-sent events: all, or those after `Last-Event-ID`.
  *
- * After the last frame comes an event `end`. A client that asks again gets 204, at which an `EventSource` stops.
+ * After the last frame follows an event `end`. A client that connects again gets 204, after which an `EventSource`
+ * stops.
  */
 export function streamEvents(call: Call): Response {
   const { log } = requireConversation(call);
@@ -153,7 +157,7 @@ function readScreenFormat({ request, url }: Call): "text" | "svg" {
 }
 
 /**
- * Types the body into the child's terminal as it arrives. Until the request ends, for whatever reason, the conversation is
+ * Types the body into the child's terminal as it arrives. Until the request ends for any reason, the conversation is
  * taken over and refuses messages.
  */
 export async function typeKeys(call: Call): Promise<Response> {
@@ -188,7 +192,7 @@ export async function typeKeys(call: Call): Promise<Response> {
       conversation.terminal.type(value);
     }
   } catch (error) {
-    // The client is gone and reads no answer.
+    // The client has disconnected and reads no answer.
     if (error instanceof ProblemError) throw error;
   } finally {
     gone.removeEventListener("abort", cancel);
@@ -196,7 +200,7 @@ export async function typeKeys(call: Call): Promise<Response> {
   return new Response(null, { status: 204 });
 }
 
-/** Sends the cassette of a conversation, as far as it is recorded, as a tar archive. */
+/** Sends the recorded part of a conversation's cassette, as a tar archive. */
 export function showCassette(call: Call): Response {
   const { id, cassette } = requireConversation(call);
   if (cassette === undefined) {
@@ -223,8 +227,9 @@ const BLOCK_BYTES = 512;
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Creates a tar archive (POSIX ustar) of a folder, in pieces. A file that grows meanwhile has the size that it had when the
- * archive reached it. Anything but files and folders is left out, and so are files that are gone by then.
+ * Creates a tar archive (POSIX ustar) of a folder, in pieces. A file that grows in the meantime has the size that it
+ * had when the archive reached it. Entries that are neither files nor folders are left out, and so are files that were
+ * removed in the meantime.
  *
  * @param name the folder's name in the archive
  */
@@ -261,7 +266,7 @@ function* tarFile(path: string, name: string): Generator<Uint8Array> {
   for (let at = 0; at < size;) {
     const piece = new Uint8Array(Math.min(PIECE_BYTES, size - at));
     const count = file.read(piece, at);
-    // A file that was truncated meanwhile is filled with zeros, because its header has the size already.
+    // A file that was truncated in the meantime is filled with zeros, because its header already has the size.
     at += count === 0 ? piece.length : count;
     yield count === 0 ? piece : piece.subarray(0, count);
   }

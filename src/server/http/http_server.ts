@@ -9,19 +9,19 @@ import { cString } from "../../../ffi/c_string.ts";
 import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { libc } from "../../../ffi/libc.ts";
 
-/** Where to listen for HTTP, and how to answer. */
+/** The address for HTTP, and the function that answers. */
 export interface ListeningOptions {
   readonly at:
     | { readonly path: string }
     | { readonly hostname: string; readonly port: number };
-  /** @param gone aborted when the client is gone */
+  /** @param gone aborted when the client has disconnected */
   readonly handler: (request: Request, gone: AbortSignal) => Promise<Response>;
   /**
-   * Whether a request shows that its connection is the user's. Other connections are few, and each is closed after its
-   * first answer. By default every connection is the user's.
+   * Whether a request shows that its connection is the user's. The number of other connections is limited, and each is
+   * closed after its first answer. By default, every connection is the user's.
    */
   readonly isAuthenticated?: ((request: Request) => boolean) | undefined;
-  /** Files to close when connections have taken all others. */
+  /** Files to close when connections have used up the limit of open files. */
   readonly reserve: FileReserve;
   /** Called with errors that are bugs of this program, and with the reason when connections are closed. */
   readonly onInternalError: (error: unknown) => void;
@@ -29,15 +29,18 @@ export interface ListeningOptions {
 
 /** How long no connection is accepted after the limit was reached, in milliseconds. */
 const RETRY_MS = 100;
-/** How often the number of open files is checked, in milliseconds. */
+/** The interval at which the number of open files is checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** How many unauthenticated connections there may be: at most, and as a part of all files that may be open. */
+/**
+ * The maximum number of unauthenticated connections: an absolute number, and a share of the maximum number of open
+ * files.
+ */
 const MAX_UNAUTHENTICATED = 64;
 const UNAUTHENTICATED_SHARE = 1 / 8;
 /**
- * How much is read at once, in bytes. It is little before a connection is authenticated, because Node creates objects for
- * all requests in what was read.
+ * The number of bytes of a read. It is small before a connection is authenticated, because Node creates objects for all
+ * requests in the read data.
  */
 const UNAUTHENTICATED_READ_BYTES = 2048;
 const READ_BYTES = 16 * 1024;
@@ -82,13 +85,13 @@ export class HttpServer {
     Deno.unrefTimer(this.#checking);
   }
 
-  /** The TCP port, if it listens on one. */
+  /** The TCP port, if the server listens on one. */
   get port(): number | undefined {
     const { addr } = this.#listener;
     return addr.transport === "tcp" ? addr.port : undefined;
   }
 
-  /** Accepts no more requests, and resolves when the running ones are answered. */
+  /** Accepts no more requests, and resolves when the running requests are answered. */
   async close(): Promise<void> {
     this.#stop();
     this.#closeIdle();
@@ -97,7 +100,7 @@ export class HttpServer {
     );
   }
 
-  /** Closes all connections at once. */
+  /** Closes all connections immediately. */
   abort(): void {
     this.#stop();
     for (const connection of this.#connections) connection.destroy();
@@ -166,7 +169,7 @@ export class HttpServer {
       const response = request === undefined
         ? problemResponse({ status: 400, detail: "Cannot answer to a name that is none" })
         : await this.#options.handler(request, gone.signal);
-      // A body that has not arrived by now may never arrive.
+      // A body that has not arrived yet may never arrive.
       if (this.#isClosing || !incoming.complete || connection.ignoresInput) {
         outgoing.setHeader("connection", "close");
       }
@@ -191,7 +194,7 @@ export class HttpServer {
   }
 }
 
-/** Converts a request of Node's HTTP server; undefined for one that `Request` does not allow. */
+/** Converts a request of Node's HTTP server; undefined for a request that `Request` does not allow. */
 function webRequest(request: IncomingMessage): Request | undefined {
   const { method = "GET", url = "/", headers } = request;
   const hasBody = "content-length" in headers || "transfer-encoding" in headers;
@@ -202,7 +205,7 @@ function webRequest(request: IncomingMessage): Request | undefined {
       method,
       headers: fields,
       ...(hasBody && !["GET", "HEAD"].includes(method)
-        // A body that is cancelled before it has arrived must not close the connection before the answer.
+        // Cancelling a body before it has arrived must not close the connection before the answer.
         ? { body: ReadableStream.from(request.iterator({ destroyOnReturn: false })) }
         : {}),
     });
@@ -240,8 +243,8 @@ async function sendResponse(
 }
 
 /**
- * How long a client may still send after the last answer, in milliseconds. Closing at once would reset the connection, and
- * the client could lose the answer.
+ * How long a client may still send after the last answer, in milliseconds. Closing immediately would reset the
+ * connection, and the client could lose the answer.
  */
 const LINGER_MS = 1000;
 
@@ -249,18 +252,18 @@ const LINGER_MS = 1000;
 class HttpConnection extends Duplex {
   readonly #conn: Deno.Conn;
   #lingering: ReturnType<typeof setTimeout> | undefined;
-  /** Requests that are not answered yet. */
+  /** The number of unanswered requests. */
   runningRequests = 0;
   /** Whether input is read and dropped. */
   ignoresInput = false;
-  /** How much is read at once, in bytes. */
+  /** The number of bytes of a read. */
   readBytes: number;
 
   constructor(conn: Deno.Conn, readBytes: number) {
     super({ allowHalfOpen: true });
     this.#conn = conn;
     this.readBytes = readBytes;
-    // Node closes a connection that breaks; there is nothing to report.
+    // Node closes a broken connection, so there is nothing to report.
     this.on("error", () => {});
   }
 
@@ -300,20 +303,23 @@ class HttpConnection extends Duplex {
   }
 }
 
-/** How many files a run or a conversation opens, its connection and a margin included. */
+/** The number of files that a run or a conversation opens, including its connection and a margin. */
 const FILES_PER_RUN = 32;
 
-/** How many files are reserved: at most, and as a part of all that may be open. */
+/** The maximum number of reserved files: an absolute number, and a share of the maximum number of open files. */
 const MAX_RESERVED = 2 * FILES_PER_RUN;
 const RESERVED_SHARE = 1 / 8;
 
 const O_CLOEXEC = 0o2000000;
 
-/** The highest descriptor in use, runs left out, before there are too many connections. An idle one takes 4 kB of memory. */
+/**
+ * The highest descriptor, without those of runs, above which there are too many connections. An idle connection takes 4
+ * kB of memory.
+ */
 const MAX_FD = 16_384;
 
 /**
- * Open files that are closed when connections have taken all files that may be open: the running work can then still
+ * Open files that are closed when connections have used up the limit of open files, so that the running work can still
  * open some.
  */
 export class FileReserve implements Disposable {
@@ -330,13 +336,13 @@ export class FileReserve implements Disposable {
 
   /** Whether so many files are open that idle connections have to be closed. */
   get isCrowded(): boolean {
-    // A new descriptor is the lowest free one, so it tells how many are open.
+    // A new descriptor is the lowest free one, so it shows how many are open.
     const fd = libc().open(cString("/dev/null"), O_CLOEXEC);
     if (fd !== -1) closeFd(fd);
     return fd === -1 || fd > MAX_FD + FILES_PER_RUN * this.#runs();
   }
 
-  /** Opens the missing files; returns false, with none open, when that fails. */
+  /** Opens the missing files. If that fails, closes all of them and returns false. */
   fill(): boolean {
     try {
       while (this.#files.length < this.#size) this.#files.push(Deno.openSync("/dev/null"));

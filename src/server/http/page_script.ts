@@ -1,12 +1,12 @@
 import { invisibleCharacters } from "../../recording/redaction/visible_text.ts";
 
 /**
- * The script of the page at `/`. It fetches the conversations every second and the chosen one's screen twice a second, while
- * the page is visible.
+ * The script of the page at `/`. It fetches the conversations every second and the chosen one's screen twice a second,
+ * while the page is visible.
  *
- * Texts of conversations are hostile: they become text nodes, and their invisible characters are named, so that none can
- * hide a part of what is allowed. A button answers the question that was shown with it, and only some time after it was
- * shown: another question may come up just before a click.
+ * Texts of conversations are hostile. They become text nodes, and their invisible characters are named, so that none
+ * can hide a part of a question. A button answers the question that was shown with it, and only some time after the
+ * question was shown, because another question may appear just before a click.
  */
 export const PAGE_SCRIPT: string = String.raw`
 "use strict";

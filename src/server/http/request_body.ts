@@ -8,15 +8,15 @@ import { FLAGS } from "../../cli/arguments/flags.ts";
 
 /** Limits for the bodies of requests. */
 export interface BodyLimits {
-  /** The largest body, in bytes. */
+  /** The maximum size of a body, in bytes. */
   readonly bytes: number;
-  /** How many bytes of all bodies may be in memory at once. */
+  /** The maximum size of all bodies in memory together, in bytes. */
   readonly totalBytes: number;
-  /** How long a body may take to arrive, in milliseconds. */
+  /** The maximum time until a body has arrived, in milliseconds. */
   readonly arrivalMs: number;
 }
 
-/** Room for the longest prompt with each character escaped, and for images and flags. */
+/** The maximum size of a body: room for the longest prompt with each character escaped, and for images and flags. */
 const MAX_BODY_BYTES = 2 * MAX_PROMPT_BYTES + 16_000_000;
 
 export const BODY_LIMITS: BodyLimits = {
@@ -25,12 +25,12 @@ export const BODY_LIMITS: BodyLimits = {
   arrivalMs: 60_000,
 };
 
-/** How many bytes of all bodies are in memory. */
+/** The number of bytes of all bodies in memory. */
 let bytesInMemory = 0;
 
 interface BodyOptions {
   readonly request: Request;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has disconnected. */
   readonly gone: AbortSignal;
   readonly context: { readonly limits: BodyLimits };
 }
@@ -61,7 +61,7 @@ export async function readBody<Body>(
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong with a body, and where. */
+/** A fault of a body, and its place. */
 interface Fault {
   readonly path: readonly string[];
   /** The end of a sentence about the place. */
@@ -70,10 +70,10 @@ interface Fault {
 }
 
 /**
- * Finds what to report of the issues of each form that a value may have. A misspelt key is unknown and missing at the same
- * time, and is reported as unknown.
+ * Finds the fault to report among the issues of each form that a value may have. A misspelt key is unknown and missing
+ * at the same time, and is reported as unknown.
  *
- * @param path where the value is
+ * @param path the place of the value
  */
 function findFault(
   forms: readonly (readonly Issue[])[],
@@ -134,7 +134,7 @@ function keysAt(schema: z.core.$ZodType, path: readonly string[]): readonly stri
   return inner === undefined ? [] : keysAt(inner, rest);
 }
 
-/** Describes issues of one value, each in another form that it may have, as the end of a sentence. */
+/** Describes issues of one value, each in another form that the value may have, as the end of a sentence. */
 function describeIssues(issues: readonly Issue[]): string {
   const [issue] = issues;
   switch (issue?.code) {
@@ -239,10 +239,10 @@ function tooLarge({ bytes }: BodyLimits): ProblemError {
 }
 
 /**
- * The error for a body with unknown keys. Suggests how to give what was meant.
+ * The error for a body with unknown keys. Suggests the probable meaning.
  *
- * @param keys at least one
- * @param options.place what has the keys, such as "profile"
+ * @param keys one or more
+ * @param options.place the object that has the keys, such as "profile"
  * @param options.known the keys that are allowed there
  */
 function unknownKeyError(

@@ -19,7 +19,7 @@ import type { Activity } from "../conversations/conversation_state.ts";
 const ALL = "/v1/conversations";
 const ONE = `${ALL}/{id}`;
 
-/** All routes but the page and those of agentapi. */
+/** All routes except the page and those of agentapi. */
 export const ROUTES: readonly Route[] = [
   { method: "POST", path: ALL, handle: createConversation },
   { method: "GET", path: ALL, handle: listConversations },
@@ -64,7 +64,7 @@ function getServer({ context }: Call): Response {
   });
 }
 
-/** Ends the server: when what is under way is done, or with `?now=true` at once. */
+/** Ends the server: when the running work is done, or with `?now=true` immediately. */
 function stopServer({ context: { stop }, url, gone }: Call): Response {
   const now = url.searchParams.get("now") ?? "false";
   if (!["true", "false"].includes(now)) {
@@ -74,7 +74,7 @@ function stopServer({ context: { stop }, url, gone }: Call): Response {
       suggestion: "Write it as ?now=true, or leave it out",
     });
   }
-  // The server ends its connections, too, so the answer has to be sent before.
+  // The server also ends its connections, so the answer has to be sent first.
   gone.addEventListener("abort", () => stop({ now: now === "true" }), { once: true });
   return new Response(null, { status: 202 });
 }
@@ -90,10 +90,10 @@ const RUN_BODY = z.union([
 ]);
 
 /**
- * Runs one prompt. The body is a line of `--jsonl`, the answer the line that `--jsonl` prints for it.
+ * Runs one prompt. The body is a line of `--jsonl`, the answer is the line that `--jsonl` prints for it.
  *
- * The answer begins when there is a child. An error before that is a problem, one after that is in the line. The run ends
- * when its client goes away.
+ * The answer begins when the child has started. An earlier error is a problem, a later one is in the line. The run ends
+ * when its client disconnects.
  */
 async function answerRun(call: Call): Promise<Response> {
   const { context: { registry }, url } = call;
@@ -174,7 +174,7 @@ function getMetrics({ context: { registry, pool, startedAt, delegated } }: Call)
   return new Response(text, { headers: { "content-type": "text/plain; version=0.0.4" } });
 }
 
-/** One number, or one for each set of labels. */
+/** One number, or one number for each set of labels. */
 type Values = number | readonly (readonly [labels: string, value: number])[];
 
 function gauge(name: string, help: string, values: Values): string {

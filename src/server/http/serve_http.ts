@@ -5,7 +5,7 @@ import { problemResponse, toProblem } from "../problems.ts";
 import { HttpServer, type ListeningOptions } from "./http_server.ts";
 import type { BodyLimits } from "./request_body.ts";
 
-/** What routes answer from. */
+/** The objects from which routes answer. */
 export interface ServeContext {
   readonly version: string;
   readonly registry: ConversationRegistry;
@@ -14,7 +14,7 @@ export interface ServeContext {
   readonly limits: BodyLimits;
   /** When the server was started, in milliseconds since the epoch. */
   readonly startedAt: number;
-  /** How many runs were delegated to this server, and how many of them have not ended yet. */
+  /** The number of runs that were delegated to this server, and the number of them that have not ended. */
   readonly delegated: { readonly total: number; readonly running: number };
   /** The path of its socket; if it listens on TCP, also the URL and the path of the token. */
   readonly listening: () => {
@@ -22,7 +22,7 @@ export interface ServeContext {
     readonly url?: string;
     readonly token_file?: string;
   };
-  /** Ends the server when what is under way is done, or at once. */
+  /** Ends the server when the running work is done, or immediately. */
   readonly stop: (options: { readonly now: boolean }) => void;
 }
 
@@ -31,33 +31,33 @@ export interface Call {
   readonly context: ServeContext;
   readonly request: Request;
   readonly url: URL;
-  /** The parts of the path at the names in braces of the route. */
+  /** The parts of the path that match the names in braces of the route. */
   readonly params: Readonly<Record<string, string>>;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has disconnected. */
   readonly gone: AbortSignal;
 }
 
 /** A row of the table of routes. */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
-  /** Such as `/v1/conversations/{id}`. */
+  /** The path, such as `/v1/conversations/{id}`. */
   readonly path: string;
-  /** Whether it needs no token. */
+  /** Whether the route needs no token. */
   readonly isPublic?: boolean;
   /** @throws {CliError} and {@linkcode ProblemError}, which are answered as problems */
   readonly handle: (call: Call) => Response | Promise<Response>;
 }
 
-/** Where a server listens, and what it answers. */
+/** The address of a server, and its answers. */
 export interface HttpOptions
   extends Pick<ListeningOptions, "at" | "reserve" | "isAuthenticated" | "onInternalError"> {
   readonly routes: readonly Route[];
   readonly context: ServeContext;
-  /** Returns a refusal for a request that is not answered. */
+  /** Returns the refusal of a request; undefined to answer it. */
   readonly refuse?: (request: Request, route: Route | undefined) => Response | undefined;
 }
 
-/** Most requests that wait for the beginning of their answers at the same time. */
+/** The maximum number of requests that wait at the same time for the beginning of their answers. */
 const MAX_WAITING = 512;
 
 /**
@@ -128,7 +128,7 @@ type RouteMatch =
     readonly route: Route;
     readonly params: Readonly<Record<string, string>>;
   }
-  /** The path exists, but not with that method. */
+  /** The path exists, but not with this method. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "none" };
 
@@ -146,7 +146,7 @@ function matchRoute(
   return allowed.length === 0 ? { kind: "none" } : { kind: "method", allowed };
 }
 
-/** The parts of a path at the names in braces of a pattern; undefined when it does not match. */
+/** The parts of a path that match the names in braces of a pattern; undefined when the path does not match. */
 function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
   const names = pattern.split("/");
   const parts = path.split("/");
@@ -160,7 +160,7 @@ function matchPath(pattern: string, path: string): Readonly<Record<string, strin
   return Object.fromEntries(params);
 }
 
-/** What a server on TCP checks requests against. */
+/** The facts with which a server on TCP checks requests. */
 export interface AuthorizerOptions {
   readonly token: string;
   /** The address on which it listens. */
@@ -168,8 +168,8 @@ export interface AuthorizerOptions {
 }
 
 /**
- * Creates a check that refuses requests without the token, and requests of web pages even with it. A browser adds
- * remembered passwords to such requests, and the owner of a domain can point it at this machine.
+ * Creates a check that refuses requests without the token, and requests of web pages even with the token. A browser
+ * adds remembered passwords to such requests, and the owner of a domain can point it at this machine.
  */
 export function createAuthorizer(
   { token, hostname }: AuthorizerOptions,
@@ -217,7 +217,7 @@ export function hasToken({ headers }: Request, token: string): boolean {
   }
 }
 
-/** Compares with a token in a time that does not depend on how much is equal. */
+/** Compares a text with a token in a time that does not depend on the length of their equal part. */
 function equalsInConstantTime(given: string, token: string): boolean {
   let difference = given.length ^ token.length;
   for (let at = 0; at < token.length; at++) {

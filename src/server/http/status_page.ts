@@ -31,11 +31,11 @@ pre { overflow: auto; white-space: pre-wrap; }
 `;
 
 /**
- * The page at `/`: the conversations, and of one of them the last message, what it asks, and the screen. Its user can send
- * messages, answer and interrupt.
+ * The page at `/`: the conversations, and for one of them the last message, its question, and the screen. Its user can
+ * send messages, answer and interrupt.
  *
  * It is one file that loads only from this server. Text of conversations is inserted as text; the trusted types of its
- * content security policy forbid anything else.
+ * content security policy forbid any other way.
  */
 export const PAGE = `<!doctype html>
 <html lang="en">
@@ -96,7 +96,7 @@ function cspHash(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** Serves the page. Only servers on TCP have this route, where a token is required. */
+/** Serves the page. Only servers on TCP have this route, and it requires a token. */
 export const PAGE_ROUTE: Route = {
   method: "GET",
   path: "/",

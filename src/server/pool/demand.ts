@@ -1,10 +1,10 @@
 import type { ChildProfile } from "../server_profiles.ts";
 
-/** How many warm children there may be, and for how long. */
+/** The limits for the number and the lifetime of warm children. */
 export interface PoolLimits {
   /** Warm children of each profile in use; 0 for none. */
   readonly warm: number;
-  /** Most warm children of all profiles. */
+  /** The maximum number of warm children of all profiles. */
   readonly max: number;
   /** How long a profile is in use after its last request, in milliseconds. */
   readonly idleMs: number;
@@ -16,15 +16,18 @@ export interface KnownProfile {
   /** The number of requests, and the time of the last one. */
   readonly requests: number;
   readonly requestedAt: number;
-  /** How many of its children failed in a row. */
+  /** The number of the profile's children that failed in a row. */
   readonly failures: number;
-  /** How many of its children became outdated since the last request. */
+  /** The number of the profile's children that became outdated since the last request. */
   readonly outdated: number;
   /** No child is started before this time. */
   readonly pausedUntil: number;
 }
 
-/** The pause after the first failed child, which doubles with each further one, and the longest pause, in milliseconds. */
+/**
+ * The pause after the first failed child, and the maximum pause, in milliseconds. The pause doubles with each further
+ * failure.
+ */
 const FIRST_PAUSE_MS = 2000;
 const MAX_PAUSE_MS = 10 * 60_000;
 
@@ -57,20 +60,20 @@ export class Demand {
     });
   }
 
-  /** Keeps a profile in use, also without requests. */
+  /** Keeps a profile in use, even without requests. */
   pin(profile: ChildProfile, now: number): void {
     this.#pinned.add(profile.digest);
     this.recordRequest(profile, now);
   }
 
-  /** A child of the profile was taken for a conversation. */
+  /** Records that a child of the profile was taken for a conversation. */
   recordSuccess(digest: string): void {
     const known = this.#byDigest.get(digest);
     if (known !== undefined) this.#byDigest.set(digest, { ...known, failures: 0, pausedUntil: 0 });
   }
 
   /**
-   * A child of the profile failed. Each failure in a row doubles the pause before the next start.
+   * Records that a child of the profile failed. Each failure in a row doubles the pause before the next start.
    *
    * @returns whether it is the first in a row, which should be reported
    */
@@ -86,7 +89,10 @@ export class Demand {
     return failures === 0;
   }
 
-  /** A child became outdated without a request. The pause avoids a start for each change of files that change often. */
+  /**
+   * Records that a child became outdated without a request. The pause avoids a start for each change of files that
+   * change often.
+   */
   recordOutdated(digest: string, now: number): void {
     const known = this.#byDigest.get(digest);
     if (known === undefined) return;
@@ -110,8 +116,8 @@ export class Demand {
   /**
    * Decides which child to start next, and which profile has to give up a child for it.
    *
-   * A profile that was requested once gets a child only if there is room. Otherwise a caller with a new profile each time
-   * would evict those that are requested again and again.
+   * A profile that was requested once gets a child only if there is room. Otherwise a caller with a new profile each
+   * time would evict profiles that are requested again and again.
    *
    * @param waiting the number of warm children of each profile, by its digest
    */
@@ -145,7 +151,7 @@ export class Demand {
   }
 }
 
-/** The pause after `before` earlier ones, in milliseconds. */
+/** The pause after `before` earlier failures, in milliseconds. */
 function pauseMs(before: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** before, MAX_PAUSE_MS);
 }

@@ -12,13 +12,16 @@ import {
 import { WarmChild } from "./warm_child.ts";
 
 export interface PoolOptions extends PoolLimits {
-  /** Takes a line for the person who runs the server. */
+  /** Receives a line for the person who runs the server. */
   readonly report: (text: string) => void;
-  /** How often to check whether warm children are outdated, in milliseconds. */
+  /** The interval at which to check whether warm children are outdated, in milliseconds. */
   readonly checkIntervalMs?: number;
-  /** How long a ready child runs before it is stopped, in milliseconds: its start has after-effects. */
+  /**
+   * How long a ready child runs before it is suspended, in milliseconds. Its start continues for some time after it is
+   * ready.
+   */
   readonly sleepAfterMs?: number;
-  /** Carries a conversation out; tests replace `holdConversation`. */
+  /** Carries out a conversation; tests replace `holdConversation`. */
   readonly hold?: typeof holdConversation;
 }
 
@@ -27,19 +30,21 @@ export interface PoolEntry {
   readonly profile: ChildProfile;
   /** The number of warm children. */
   readonly waiting: number;
-  /** How many of them can take a message now. */
+  /** The number of warm children that can take a message now. */
   readonly ready: number;
 }
 
 /** A child that waits for a conversation. */
 interface WaitingChild {
   readonly isReady: boolean;
-  /** When it was started, in milliseconds since the epoch. */
+  /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
   readonly cwd: string;
 }
 
-/** How long to wait for a warm child that is still starting, in milliseconds. A new child would take as long. */
+/**
+ * How long to wait for a warm child that is still starting, in milliseconds. Starting a new child would take as long.
+ */
 const READY_TIMEOUT_MS = 3000;
 
 /** Default of `sleepAfterMs`. */
@@ -55,8 +60,8 @@ const QUIET_MS = 10_000;
 /**
  * Warm children, so that a run with a known profile does not wait for a start.
  *
- * Each warm child serves one conversation and is then replaced, so nothing of one conversation reaches another. Children are
- * started one at a time, when runs have ended.
+ * Each warm child serves one conversation and is then replaced, so that no data of one conversation reaches another.
+ * Children are started one at a time, when runs have ended.
  */
 export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
@@ -100,7 +105,7 @@ export class Pool implements AsyncDisposable {
     ) => ({ isReady, startedAt, cwd }));
   }
 
-  /** How many conversations got a warm child (`waited`), and how many a new one (`started`). */
+  /** The number of conversations that got a warm child (`waited`), and that got a new one (`started`). */
   get counts(): { readonly waited: number; readonly started: number } {
     return this.#counts;
   }
@@ -113,7 +118,7 @@ export class Pool implements AsyncDisposable {
   async hold(request: RunRequest, options: HoldOptions): Promise<number> {
     const cold = findColdStartReason(request, options);
     if (cold === undefined) {
-      // A child is reserved only when the first message is there.
+      // A child is reserved only when the first message has arrived.
       options.onReady?.();
       await awaitInput(options.caller, options);
       if (options.caller.isFinished) return 0;
@@ -147,10 +152,10 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Starts a warm child for a request that nobody has made yet.
+   * Starts a warm child for an expected request.
    *
    * @param options.initialize the body of the caller's `initialize` request, if the first line is one
-   * @param options.isKept whether to keep warm children also while nobody makes the request
+   * @param options.isKept whether to keep warm children even without a request
    * @returns the reason when a warm child cannot serve the request
    */
   async prewarm(
@@ -226,7 +231,7 @@ export class Pool implements AsyncDisposable {
     );
   }
 
-  /** Ends children of profiles that are not in use any more, and starts the next missing one. */
+  /** Ends children of profiles that are no longer in use, and starts the next missing one. */
   #fill(): void {
     clearTimeout(this.#fillTimer);
     if (this.#isClosed) return;
@@ -252,7 +257,7 @@ export class Pool implements AsyncDisposable {
     this.#fillTimer = timer;
   }
 
-  /** Schedules the next check for outdated children, as long as there are warm children. */
+  /** Schedules the next check for outdated children, while there are warm children. */
   #scheduleCheck(): void {
     if (this.#isClosed || this.#checkTimer !== undefined || this.#children.size === 0) return;
     const timer = setTimeout(async () => {

@@ -15,32 +15,32 @@ import { type ChildProfile, createLateTerms } from "../server_profiles.ts";
 
 /** The result of using a warm child. */
 type ServeResult =
-  /** It served the conversation to its end. */
+  /** The child served the conversation to its end. */
   | { readonly kind: "served"; readonly exitCode: number }
-  /** It ended before it took the first message, so another child can serve the conversation. */
+  /** The child ended before it took the first message, so another child can serve the conversation. */
   | { readonly kind: "gone" };
 
 interface WarmChildOptions {
   readonly hold: typeof holdConversation;
-  /** How long a ready child runs before it is stopped with SIGSTOP, in milliseconds. */
+  /** How long a ready child runs before it is suspended with SIGSTOP, in milliseconds. */
   readonly sleepAfterMs: number;
-  /** Called when it can take a message. */
+  /** Called when the child can take a message. */
   readonly onReady: () => void;
-  /** Called when its owner's first message is about to reach it. */
+  /** Called when its owner's first message is about to reach the child. */
   readonly onTaken: () => void;
-  /** Called when it has ended, with the reason if it was not told to end. */
+  /** Called when the child has ended, with the reason if it was not asked to end. */
   readonly onEnded: (problem: string | undefined) => void;
 }
 
 /**
  * A started child that waits for the first message of one conversation.
  *
- * The caller that takes it becomes its owner when its first message goes in. What happened before is buffered and forwarded
- * to the owner then. A child without an owner belongs to the pool, with a teardown of its own.
+ * The caller that takes it becomes its owner when the caller's first message is passed on. Earlier events are buffered,
+ * and forwarded to the owner at that time. A child without an owner belongs to the pool, with a teardown of its own.
  */
 export class WarmChild {
   readonly profile: ChildProfile;
-  /** When it was started, in milliseconds since the epoch. */
+  /** When the child was started, in milliseconds since the epoch. */
   readonly openedAt = Date.now();
   readonly #caller: CallerSlot;
   readonly #signals = new LateSignals({ listen: false });
@@ -53,23 +53,23 @@ export class WarmChild {
   #teardown: Teardown | undefined = new Teardown({ warn: (text) => void (this.#problem ??= text) });
   #prepared: PreparedRun | undefined;
   #surroundings: Surroundings | undefined;
-  /** The caller that has taken it, from its first message on. */
+  /** The caller that has taken the child, from the caller's first message on. */
   #owner: HoldOptions | undefined;
   #terms: LateTerms | undefined;
   #child: Pick<Child, "signal"> | undefined;
-  /** Stops the child after `sleepAfterMs`. */
+  /** The timer that suspends the child after `sleepAfterMs`. */
   #sleepTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the child is stopped. */
+  /** Whether the child is suspended. */
   #isSleeping = false;
-  /** The session's listener for another size of the terminal, and its registration with the owner's terminal. */
+  /** The session's listener for a new size of the terminal, and its registration with the owner's terminal. */
   #onResize: (() => void) | undefined;
   #resizeListening: Disposable | undefined;
   #problem: string | undefined;
-  /** Whether the pool has ended it. */
+  /** Whether the pool has ended the child. */
   #isDismissed = false;
   #status: Input | undefined;
   #shownTerminal: ShownTerminal | undefined;
-  /** What it needs before it can take a message. */
+  /** The conditions for taking a message. */
   #readiness = { reachable: false, idle: false, initialized: true };
   #state: "starting" | "ready" | "taken" | "ended" = "starting";
 
@@ -82,22 +82,22 @@ export class WarmChild {
     this.#ended.catch(() => {});
   }
 
-  /** Whether it can take a message. */
+  /** Whether the child can take a message. */
   get isReady(): boolean {
     return this.#state === "ready";
   }
 
-  /** Whether it has not been taken and has not ended. */
+  /** Whether the child has not been taken and has not ended. */
   get isWaiting(): boolean {
     return this.#state === "starting" || this.#state === "ready";
   }
 
-  /** Whether everything that the child has read at its start is unchanged. */
+  /** Whether all files and settings that the child has read at its start are unchanged. */
   async isUpToDate(): Promise<boolean> {
     return await this.#surroundings?.isUpToDate().catch(() => false) ?? false;
   }
 
-  /** Whether something that the child has read may have changed. A cheap check. */
+  /** Whether a file that the child has read may have changed. This check is cheap. */
   get mayBeOutdated(): boolean {
     return this.#surroundings?.mayHaveChanged() ?? false;
   }
@@ -123,21 +123,21 @@ export class WarmChild {
     }
   }
 
-  /** Continues a child that was stopped while it waited. */
+  /** Continues a child that was suspended while it waited. */
   wake(): void {
     clearTimeout(this.#sleepTimer);
     if (this.#isSleeping) this.#child?.signal("SIGCONT");
     this.#isSleeping = false;
   }
 
-  /** Ends it unless it has an owner. Resolves when nothing is left of it. */
+  /** Ends the child unless it has an owner. Resolves when all of it is removed. */
   async end(): Promise<void> {
     if (this.#owner === undefined && !this.#isDismissed) {
       this.#isDismissed = true;
       const isIdle = this.#state === "ready";
       this.wake();
       this.#finish();
-      // A child that is still starting, or hangs, does not end when its caller closes.
+      // A child that is still starting, or hangs, does not end when its caller closes the input.
       if (!isIdle) this.#signals.raise("SIGTERM");
     }
     await this.#ended.catch(() => {});
@@ -179,7 +179,7 @@ export class WarmChild {
     }
   }
 
-  /** The owner's teardown, and until there is an owner the child's own. */
+  /** The owner's teardown; the child's own while there is no owner. */
   #createTeardown(): HoldOptions["teardown"] {
     const current = () => this.#owner?.teardown ?? this.#teardown;
     return {
@@ -190,7 +190,7 @@ export class WarmChild {
     };
   }
 
-  /** The owner's terminal, and until there is an owner one of the default size. */
+  /** The owner's terminal; a terminal of the default size while there is no owner. */
   #createTerminal(): NonNullable<HoldOptions["terminal"]> {
     return {
       size: () => (this.#owner?.terminal ?? OWN_TERMINAL).size(),
@@ -202,7 +202,7 @@ export class WarmChild {
     };
   }
 
-  /** Forwards events to the owner, and buffers or acts on them until there is one. */
+  /** Forwards events to the owner. While there is none, buffers them or acts on them. */
   #createListeners() {
     return {
       emit: (frame) => this.#forward((owner) => owner.emit?.(frame)),
@@ -265,8 +265,8 @@ export class WarmChild {
   }
 
   /**
-   * Stops the child, which uses the CPU several times a second even when it is idle. A child with MCP servers continues,
-   * because its connections have to be kept alive.
+   * Suspends the child, which uses the CPU several times a second even when it is idle. A child with MCP servers
+   * continues, because its connections have to be kept alive.
    */
   #sleep(): void {
     if (this.#prepared?.conversation.session.mcpServers !== undefined) return;
@@ -274,7 +274,7 @@ export class WarmChild {
     this.#child?.signal("SIGSTOP");
   }
 
-  /** Makes a caller the owner. Called when its first message is about to reach the child. */
+  /** Makes a caller the owner. Called when the caller's first message is about to reach the child. */
   #assign(request: RunRequest, options: HoldOptions): void {
     this.#terms = createLateTerms(request, options.caller.initialize);
     this.#owner = options;
