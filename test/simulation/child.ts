@@ -51,6 +51,8 @@ export interface TurnRecord {
   end?: "answered" | "failed" | "interrupted" | "halted" | "blocked";
   /** Whether a Stop hook has had the assistant go on. */
   isContinued?: true;
+  /** Whether the child was told to go before the turn began. */
+  readonly isLate?: true;
 }
 
 /** A call that was carried out, and what was decided of it before. */
@@ -88,6 +90,8 @@ export class Child {
   readonly carriedOut: CarriedOut[] = [];
   readonly answered = new Map<string, number>();
   readonly signals: string[] = [];
+  /** The ends of tasks that were in its queue when it was told to go. */
+  pendingTaskEnds: readonly string[] = [];
   readonly delivered: string[] = [];
   /** Tasks in the background, by their ids, as a Stop hook names them. */
   readonly tasks = new Map<string, JsonObject>();
@@ -223,6 +227,7 @@ export class Child {
       kind: first.kind,
       prompts: taken.map(({ text }) => text),
       text: "",
+      ...(this.signals.length > 0 ? { isLate: true as const } : {}),
     };
     this.turns.push(record);
     const noted = taken.filter(({ isNoted }) => isNoted).length;
@@ -417,6 +422,11 @@ export class Child {
 
   /** Receives a signal. */
   signal(signal: "SIGTERM" | "SIGKILL"): void {
+    if (this.signals.length === 0) {
+      this.pendingTaskEnds = this.queue.filter(({ kind }) => kind === "task").map(({ text }) =>
+        text
+      );
+    }
     this.signals.push(signal);
     const { world } = this;
     if (this.isGone) return;

@@ -54,12 +54,10 @@ function answersEachMessageOnce(
 }
 
 /**
- * Where nothing is stopped or given up, and the child does not crash amid a turn, every known turn of it has one result, but
- * for one that the child has begun by itself when a signal comes after the answer.
+ * Where nothing is stopped or given up, and the child does not crash amid a turn, every turn that it begins before it is told
+ * to go has one result, but for one that the child has begun by itself when a signal comes after the answer.
  */
-function hasOneResultPerTurn(
-  history: History,
-): string | undefined {
+function hasOneResultPerTurn(history: History): string | undefined {
   const { frames, state, steps, child, caller, end, options } = history;
   const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
   // What would cost more than the budget has a result, and no turn.
@@ -72,26 +70,26 @@ function hasOneResultPerTurn(
     caller.sent.filter(({ way, uuid, ticket = "" }) =>
       way === undefined && !left.includes(ticket) && !caller.cancelled.has(uuid)
     ).length;
-  const known = knownTurns(history);
-  const turns = known.length + commands;
-  const isCutOff = known.at(-1)?.end === undefined &&
+  const own = ownTurns(history);
+  const turns = own.length + commands;
+  const isCutOff = own.at(-1)?.end === undefined &&
     steps.some(({ input }) => input.type === "signal");
   return results === turns || (isCutOff && results === turns - 1)
     ? undefined
     : `there are ${results} results of ${turns} turns`;
 }
 
-/**
- * The turns of which the program has received anything before it tells the child to go. The child may begin another one
- * until it goes, when a task in the background ends.
- */
-function knownTurns({ steps, child }: History): readonly TurnRecord[] {
-  const last = steps.findIndex(({ effects }) => effects.some(({ type }) => type === "kill"));
-  const until = last < 0 ? steps : steps.slice(0, last + 1);
-  const isKnown = (prompt: string) =>
-    until.some(({ input }) => JSON.stringify(input).includes(JSON.stringify(prompt).slice(1, -1)));
-  const place = child.turns.findLastIndex(({ prompts }) => prompts.some(isKnown));
-  return child.turns.slice(0, place + 1);
+/** The turns that the child begins before it is told to go. It may not heed that at once, and begin another one by itself. */
+function ownTurns({ child }: History): readonly TurnRecord[] {
+  return child.turns.filter(({ isLate }) => isLate === undefined);
+}
+
+/** Where the caller stops nothing, the child is told to go once the model knows of the tasks that have ended. */
+function awaitsTaskEnds({ child, caller, end }: History): string | undefined {
+  const isSound = end?.ending.kind === "answered" || end?.ending.kind === "closed";
+  if (!isSound || child.isFaulty || caller.hasStopped || caller.interrupts > 0) return undefined;
+  const [first] = child.pendingTaskEnds;
+  return first === undefined ? undefined : `the child was told to go before its turn of ${first}`;
 }
 
 /** A session is introduced before anything is said of it. */
@@ -207,11 +205,11 @@ function printsLastWords({ frames, child }: History): string | undefined {
   return undefined;
 }
 
-/** No known turn of the child that has ended is left out. */
+/** No turn of the child that has ended is left out, if it began before the child was told to go. */
 function printsEachTurn(history: History): string | undefined {
   const { frames, end } = history;
   if (end === undefined || !["answered", "closed"].includes(end.ending.kind)) return undefined;
-  const answered = knownTurns(history).filter((turn) => turn.end === "answered")
+  const answered = ownTurns(history).filter((turn) => turn.end === "answered")
     .map(({ text }) => text);
   const printed = frames.filter(({ type }) => type === "result").map(({ result }) => result);
   // A turn after which the budget is used up is told to be over it.
@@ -297,6 +295,7 @@ const QUICK: Readonly<Record<string, Invariant>> = {
   givesNothingUp,
   answersEachMessageOnce,
   hasOneResultPerTurn,
+  awaitsTaskEnds,
   introducesFirst,
   givesOwnIds,
   answersEachCall,
