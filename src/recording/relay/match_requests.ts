@@ -121,7 +121,7 @@ export const MASKS: readonly Mask[] = [
     replacement: "<date>",
   },
   {
-    what: "how long something took, as a tool tells it",
+    what: "durations that tools report",
     pattern: /(?<=duration_ms\W{1,4})\d{1,15}/gu,
     replacement: "<ms>",
   },
@@ -146,7 +146,7 @@ export const MASKS: readonly Mask[] = [
     replacement: "<temp>",
   },
   {
-    what: "what follows the three numbers of a version",
+    what: "in a version, everything after its three numbers",
     pattern: /(?<=(?<![\d.])\d{1,4}\.\d{1,4}\.\d{1,6})[.-][\da-f]{3,40}\b/gu,
     replacement: "",
   },
