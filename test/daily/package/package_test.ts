@@ -47,7 +47,7 @@ Deno.test("a release has real packages and runs from a registry", { ignore }, as
       const args = ["--output", `${home.path}/claude-print`];
       const made = await compile({ root: checkout, env, args: ["--base", "npm", ...args] });
       assertEquals([made.code, made.stderr], [0, ""]);
-      const std = ["jsonc@1.0.2", "streams@1.1.2", "text@1.0.16"];
+      const std = ["jsonc@1.0.2", "streams@1.1.2"];
       const packages = [
         ...std.map((name) => `${registry.url}@std/${name}`),
         "npm:@xterm/headless@6.0.0",

@@ -91,7 +91,8 @@ export async function openPage(url: string): Promise<BrowserPage> {
     },
     until: async (expression) => {
       const deadline = performance.now() + PATIENCE_MS;
-      while (await evaluate(expression) !== true) {
+      // A page that is being replaced has no answer.
+      while (await evaluate(expression).catch(() => false) !== true) {
         if (performance.now() > deadline) {
           const page = await evaluate("document.documentElement.outerHTML");
           throw new Error(`Cannot wait any longer until ${expression}: ${page}`);

@@ -327,7 +327,7 @@ forNewestVersion("files are rewound to a message", async (real) => {
         ...args,
       ]);
       // claude-print adds its name and a remedy.
-      const [told = ""] = stderr.replace("claude-print: ", "").split("\n");
+      const [told = ""] = stderr.replace("claude-print: ", "Error: ").split("\n");
       seen.push([code, stdout, told, await Deno.readTextFile(kept), await isMade()]);
     }
     return seen;
