@@ -1,4 +1,4 @@
-/** The longest delay that timers take, in milliseconds: almost 25 days. */
+/** The maximum delay of timers, in milliseconds: almost 25 days. */
 export const MAX_DELAY_MS: number = 2 ** 31 - 1;
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

@@ -204,7 +204,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
   };
 }
 
-/** How many of the last messages with an id are remembered, so that none of them is sent twice. */
+/** The number of remembered messages with an id, so that none of them is sent twice. */
 const MAX_REMEMBERED = 1000;
 
 /** A conversation that is carried out, from its start to its end. */

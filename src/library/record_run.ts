@@ -16,7 +16,7 @@ import type { ConversationEffect } from "../conversation/output/conversation.ts"
 import type { Input } from "../conversation/control/input.ts";
 import { absolutePath } from "../paths.ts";
 
-/** The largest file of settings that is read, in bytes. */
+/** The maximum size of a file of settings, in bytes. */
 const MAX_SETTINGS_BYTES = 16_000_000;
 
 /** Records one child as a cassette. */
@@ -35,7 +35,7 @@ export interface RunRecorder {
   readonly save: () => string | undefined;
 }
 
-/** What a cassette is written with. */
+/** The options of writing a cassette. */
 interface RecordOptions {
   readonly env: Environment;
   readonly request: Pick<

@@ -1,10 +1,10 @@
 import { readRegularFile, UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../json_object.ts";
 
-/** The largest file that is read, in bytes. */
+/** The maximum size of a file, in bytes. */
 const LIMIT = 16_000_000;
 
-/** The same for `.claude.json`, which has an entry for every project. */
+/** The maximum size of `.claude.json`, in bytes. It has an entry for every project. */
 const OWN_LIMIT = 128_000_000;
 
 /**

@@ -43,7 +43,7 @@ export function locateUserConfig(env: Environment): UserConfig {
   };
 }
 
-/** What Claude Code logs in with, without the secret itself. */
+/** The kind of credentials with which Claude Code logs in, without the secret itself. */
 export type Login =
   /** A variable of the environment or of the settings that names a provider, a key or a token. */
   | { readonly kind: "variable"; readonly name: string }

@@ -16,7 +16,7 @@ import { isNewerThanProfiles, useLearntFacts } from "../versions/profiles.ts";
 const PROFILES_FOLDER = "versions";
 /** The file name of a learnt profile: its version and `.json`. */
 const PROFILE_FILE = /^(\d+\.\d+\.\d+)\.json$/u;
-/** The largest accepted profile in bytes. The profile of 2.1.332 has 30 kB. */
+/** The maximum size of an accepted profile, in bytes. The profile of 2.1.332 has 30 kB. */
 const MAX_PROFILE_BYTES = 1_000_000;
 /** The accepted levels of objects and lists. The profile of 2.1.332 has three. */
 const MAX_PROFILE_DEPTH = 16;

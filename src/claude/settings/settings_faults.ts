@@ -25,7 +25,7 @@ const POSITIVE_INTEGERS = [
 /** Values that Claude Code accepts but does not list among the choices of its message, by the path of the key. */
 const UNLISTED_CHOICES: Readonly<Record<string, string>> = { "permissions.defaultMode": "manual" };
 
-/** What Claude Code expects of a value. */
+/** The value that Claude Code expects. */
 interface Expectation {
   /** The message for a wrong value. If it begins with "Expected ", the type of the value follows it. */
   readonly message: string;

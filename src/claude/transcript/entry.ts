@@ -23,7 +23,7 @@ export interface EntryFields extends JsonObject {
 }
 
 /**
- * What a user line is.
+ * The meaning of a user line.
  *
  * - `prompt`: a message, a scheduled prompt or the end of a task
  * - `tool-result`: the result of a tool

@@ -15,7 +15,7 @@ const LISTINGS: readonly string[] = [
   "skill_listing",
 ];
 
-/** How many characters of a successful tool result are kept: enough to recognise a stop. */
+/** The number of kept characters of a successful tool result: enough to recognise a stop. */
 const MAX_RESULT = 64;
 
 /**

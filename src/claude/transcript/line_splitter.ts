@@ -44,5 +44,5 @@ export function createLineSplitter(): LineSplitter {
   };
 }
 
-/** The longest line that is read from other programs' files, in bytes: more than any run writes. */
+/** The maximum length of a line in files of other programs, in bytes. No run writes a longer one. */
 export const LONGEST_LINE = 64 * 1024 * 1024;

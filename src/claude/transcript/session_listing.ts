@@ -27,7 +27,7 @@ export interface SessionListing {
   readonly maxOutputTokens: ReadonlyMap<string, number>;
 }
 
-/** The name in requests that stands for tools which the model can load later; not a tool. */
+/** The name in requests that replaces tools which the model can load later. It is no tool. */
 export const PLACEHOLDER = "DeferredToolPlaceholder";
 
 /** What has been read of the session's lines so far. */
@@ -77,10 +77,10 @@ export const NO_NOTES: SessionNotes = {
 };
 
 /**
- * Adds what a line tells about the session. Later lines replace earlier ones, but the tools are those of this run's first
- * request.
+ * Adds the facts of a line about the session. Later lines replace earlier ones, but the tools are those of this run's
+ * first request.
  *
- * Lines of earlier runs count too, because the child does not repeat what has not changed.
+ * Lines of earlier runs also count, because the child does not repeat unchanged facts.
  *
  * @param options.earlier whether an earlier run has written the line
  */

@@ -1,7 +1,7 @@
 import { type Entry, isPrompt } from "./entry.ts";
 import type { JsonObject } from "../../json_object.ts";
 
-/** How a background task ended. Claude Code tells the model so in a `<task-notification>`. */
+/** How a background task ended. Claude Code reports it to the model in a `<task-notification>`. */
 export interface TaskNotification {
   readonly taskId: string;
   /** The call that started the task. */
@@ -12,7 +12,7 @@ export interface TaskNotification {
   readonly summary: string | undefined;
   /** The report of a subagent. */
   readonly result: string | undefined;
-  /** What a subagent has used. */
+  /** The usage of a subagent. */
   readonly usage:
     | { readonly totalTokens: number; readonly toolUses: number; readonly durationMs: number }
     | undefined;

@@ -60,9 +60,9 @@ export interface Turn {
   readonly cwd: string | undefined;
   /** The model of the last answer by the API. */
   readonly model: string | undefined;
-  /** How many answers the API gave. */
+  /** The number of answers that the API gave. */
   readonly answers: number;
-  /** How many answers the API stopped as a refusal. */
+  /** The number of answers that the API stopped as a refusal. */
   readonly refusals: number;
   /** The result's text: the last text block, or "" if the last answer ends with another block. */
   readonly text: string;
@@ -432,7 +432,7 @@ function isImageSource({ message: { content } }: UserEntry): boolean {
 
 /** What Claude Code's remarks tell of a turn's answers. */
 interface ToldAnswers {
-  /** How many answers were refused, including those without a line. */
+  /** The number of refused answers, including those without a line. */
   readonly refusals: number;
   /** Whether an answer has no line. */
   readonly unseen: boolean;

@@ -58,7 +58,7 @@ export interface ApiRetryFrame extends AnyFrame {
   readonly session_id: string;
   /** The number of the request that failed, from 1. */
   readonly attempt: number;
-  /** The largest number of repetitions. */
+  /** The maximum number of repetitions. */
   readonly max_retries: number;
   /** The delay before the next request in milliseconds, rounded to whole seconds. */
   readonly retry_delay_ms: number;
@@ -82,7 +82,7 @@ export interface PermissionDeniedFrame extends AnyFrame {
   readonly tool_use_id: string;
   /** The id of the subagent that made the call; absent for the main conversation. */
   readonly agent_id?: string;
-  /** What caused the decision: `rule`, `mode`, … Absent if it is not known. */
+  /** The cause of the decision: `rule`, `mode`, … Absent if unknown. */
   readonly decision_reason_type?: string;
   /** The tool result that the model received. */
   readonly message?: unknown;
@@ -126,7 +126,7 @@ export interface CompactBoundaryFrame extends AnyFrame {
   readonly subtype: "compact_boundary";
   /** The id of the session. */
   readonly session_id: string;
-  /** What started the compaction, and the sizes of the conversation before and after it in tokens. */
+  /** The trigger of the compaction, and the sizes of the conversation before and after it in tokens. */
   readonly compact_metadata: {
     readonly trigger?: "auto" | "manual";
     readonly pre_tokens?: number;

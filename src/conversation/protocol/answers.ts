@@ -49,8 +49,9 @@ export function veto(id: string): Answer {
 }
 
 /**
- * Forbids the actions of the withdrawn questions. Only a hook that outlives Escape reads this answer. Without an answer the
- * hook would never return to its agent. After an empty one Claude Code's rules would allow a call without a decision.
+ * Forbids the actions of the withdrawn questions. Only a hook that outlives Escape reads this answer. Without an
+ * answer, the hook would never return to its agent. After an empty answer, Claude Code's rules would allow a call
+ * without a decision.
  */
 export function refuseWithdrawn(step: ControlStep): void {
   const { withdrawnHooks } = step.state;
@@ -59,7 +60,10 @@ export function refuseWithdrawn(step: ControlStep): void {
   step.emit(...withdrawnHooks.map(veto));
 }
 
-/** Records the decision on a call: the frame of its result shows it. A question without an id is not about a call. */
+/**
+ * Records the decision on a call, because the frame of its result shows the decision. A question without an id is not
+ * about a call.
+ */
 export function recordDecision(step: ControlStep, id: unknown, decision: CallDecision): void {
   const { facts } = step.state;
   if (typeof id !== "string") return;

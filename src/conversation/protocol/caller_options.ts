@@ -1,6 +1,6 @@
 import { asText, isJsonObject, type JsonObject } from "../../json_object.ts";
 
-/** What a session knows about its caller. */
+/** The facts about a session's caller. */
 export interface CallerOptions {
   /** The prefix of the ids of questions, which differs between the children of a conversation. */
   readonly idPrefix: string;
@@ -8,23 +8,26 @@ export interface CallerOptions {
   readonly permissions?: true;
   /** Whether the caller answers no question from the beginning. */
   readonly isAbsent?: true;
-  /** The tool that is asked for permissions in the caller's place. */
+  /** The tool that is asked for permissions instead of the caller. */
   readonly promptTool?: PromptTool;
   /** Whether the caller may choose the mode `bypassPermissions`. */
   readonly mayBypass?: true;
   /** The permission mode in which the child is started. */
   readonly permissionMode?: string;
-  /** Whether settings have a hook that is called when the model changes. It is not called when another child has the model. */
+  /**
+   * Whether settings have a hook that Claude Code calls when the model changes. It does not call the hook when another
+   * child has another model.
+   */
   readonly watchesModels?: true;
   /** The names of the MCP servers in the caller's own process. */
   readonly servers?: readonly string[];
   /** The MCP servers that the caller has set by `mcp_set_servers`. */
   readonly setServers?: JsonObject;
-  /** The MCP servers that the caller has switched off (false), or on again. */
+  /** The MCP servers that the caller has switched off (false) or on again (true). */
   readonly switched?: Readonly<Record<string, boolean>>;
-  /** The caller's hooks. The child's hooks name one of them by its place in this list. */
+  /** The caller's hooks. The child's hooks name one of them by its index in this list. */
   readonly callbacks: readonly CallbackHook[];
-  /** The `initialize` request with which the child was started; `error` if a part of it could not be done. */
+  /** The `initialize` request with which the child was started; `error` if a part of it was impossible. */
   readonly initialized?: { readonly id: string; readonly error?: string };
 }
 
@@ -32,11 +35,11 @@ export interface CallerOptions {
 export interface PromptTool {
   /** The name on the command line. */
   readonly name: string;
-  /** The server that the name refers to; absent if there is none. */
+  /** The server to which the name refers; absent if there is none. */
   readonly server?: string;
   /** The server's own name for the tool. */
   readonly tool: string;
-  /** The server that the name refers to, if it is in the caller's own process. */
+  /** The server to which the name refers, if it is in the caller's own process. */
   readonly ownServer?: string;
 }
 
@@ -65,10 +68,10 @@ export function isChosen(name: string, chosen: readonly string[]): boolean {
 }
 
 /**
- * The answer to PreToolUse that forbids to load a skill which the caller has not chosen; undefined for any other call.
+ * The answer to PreToolUse that forbids loading a skill which the caller has not chosen; undefined for any other call.
  *
- * Settings hide the skills that are known at the child's start, but not those that Claude Code finds later, in the folders
- * of files that it reads.
+ * Settings hide the skills that are known at the child's start, but not those that Claude Code finds later, in the
+ * folders of files that it reads.
  */
 export function unchosenSkill(
   chosen: readonly string[] | undefined,

@@ -9,7 +9,7 @@ import type { ControlStep } from "../control/control_step.ts";
 import type { HookPayload, Input, OutputProblem } from "../control/input.ts";
 import type { SessionState } from "../control/session_state.ts";
 
-/** The description of the tool for the model, in 2.1.330. */
+/** The description of the tool for the model, from 2.1.330. */
 const DESCRIPTION =
   "Use this tool to return your final response in the requested structured format. You MUST call " +
   "this tool exactly once at the end of your response to provide the structured output.";
@@ -22,14 +22,14 @@ const METHOD_NOT_FOUND = -32601;
 
 type ServerInput = Extract<Input, { readonly type: "mcp-message" }>;
 
-/** Whether the turn may not end yet, because the model has given no structured answer and was not reminded of it. */
+/** Whether the turn must not end yet, because the model has given no structured answer and was not reminded of it. */
 export function owesOutput({ options, output, phase, sent, taken }: SessionState): boolean {
   return options.output !== undefined && output.accepted === undefined && !output.reminded &&
     (phase === "working" || phase === "entered" || phase === "starting") &&
     sent.length + taken.length > 0;
 }
 
-/** Whether the model has tried as often as it may to give a structured answer. */
+/** Whether the model has used all attempts at a structured answer. */
 export function isOutOfTries({ options, output }: SessionState): boolean {
   return options.output !== undefined && output.accepted === undefined &&
     output.tries >= options.output.maxTries;
@@ -87,7 +87,7 @@ export function onOutputMessage(
   }
 }
 
-/** Receives a structured answer of the model's. Accepts it if it fits the schema, which ends the turn. */
+/** Receives a structured answer of the model. Accepts it if it fits the schema, which ends the turn. */
 function onOutputCall(
   step: ControlStep,
   { id, params, problems }: {

@@ -30,7 +30,7 @@ interface RecordingFiles {
   readonly version?: string | undefined;
 }
 
-/** What was in a recording. */
+/** The contents of a recording. */
 interface Examined {
   readonly version: string | undefined;
   readonly frames: number;
@@ -196,10 +196,10 @@ function answersIn(
   return whole || values.at(-1) !== undefined ? values : values.slice(0, -1);
 }
 
-/** Most characters of a version that are shown. */
+/** The maximum number of shown characters of a version. */
 const LONGEST_VERSION = 40;
 
-/** What was in all recordings. */
+/** The contents of all recordings. */
 interface Checked {
   /** Cassettes and tapes that were not empty. */
   readonly recordings: number;
@@ -210,7 +210,7 @@ interface Checked {
   readonly answers: number;
   /** Cassettes and tapes in which nothing was found to examine. */
   readonly empty: readonly string[];
-  /** How many recordings there are of each version of Claude Code; "" if unknown. */
+  /** The number of recordings of each version of Claude Code; "" if unknown. */
   readonly versions: ReadonlyMap<string, number>;
 }
 

@@ -272,7 +272,7 @@ export function checkFrame(frame: JsonObject): readonly Drift[] {
 /** How long an unknown dialog has to stay on the screen. A run waits as long for a known one. */
 const STANDS_MS = 3000;
 
-/** What was on the screen so far. */
+/** The contents of the screen so far. */
 interface DialogState {
   /** The status file of the child; undefined before its first status. */
   readonly status: string | undefined;

@@ -1,6 +1,6 @@
 /** The maximum number of different findings. Nobody reads more, and a hostile file could cause any number. */
 const MOST = 1000;
-/** Most characters of a name that are shown. */
+/** The maximum number of shown characters of a name. */
 const LONGEST = 200;
 
 /** Counts findings, and merges equal ones. */
@@ -35,7 +35,7 @@ export class Findings {
     this.#left += count;
   }
 
-  /** How many findings are not listed. */
+  /** The number of findings that are not listed. */
   get left(): number {
     return this.#left;
   }

@@ -11,7 +11,7 @@ export type InstalledSdk =
 
 const PACKAGE = "@anthropic-ai/claude-agent-sdk";
 const DECLARATIONS = "sdk.d.ts";
-/** The largest file that is read, in bytes. */
+/** The maximum size of a file, in bytes. */
 const LARGEST = 8_000_000;
 
 /**

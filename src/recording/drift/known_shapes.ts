@@ -10,7 +10,7 @@ export function knownShapes(): KnownClaude {
   return known;
 }
 
-/** What the recordings of this project show of Claude Code. */
+/** The facts about Claude Code that the recordings of this project show. */
 export interface KnownClaude {
   /** The newest recorded version. */
   readonly version: string;

@@ -118,7 +118,7 @@ const COSTLY = "heapdump";
 /** The answer of `claude -p` to a command that only the TUI has. */
 const UNAVAILABLE = "isn't available in this environment";
 
-/** Most starts of the process, which some commands end. */
+/** The maximum number of starts of the process, which some commands end. */
 const MOST_STARTS = 6;
 
 /**

@@ -43,7 +43,7 @@ export async function measureExactSocket(subject: Subject): Promise<boolean> {
   return true;
 }
 
-/** Longest time until a text reaches the model, in milliseconds. A text that became a command never does. */
+/** The maximum time until a text reaches the model, in milliseconds. A text that became a command never reaches it. */
 const REACH_MS = 8000;
 
 /** Mechanisms of the interactive Claude Code. */

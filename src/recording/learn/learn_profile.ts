@@ -248,7 +248,7 @@ async function learnCapabilities(
 /** Words that may be names of tools, old names, or sets of tools. Most are none. */
 const IN_PROGRAM = /(?:[=:[(,]|\?\?|===)"([A-Z][A-Za-z]{2,40})"/gu;
 
-/** Most characters of a flag. Linux allows 128 KiB. */
+/** The maximum length of a flag in characters. Linux allows 128 KiB. */
 const LONGEST_FLAG = 100_000;
 
 /** The warning about a name that no tool has. */

@@ -27,7 +27,7 @@ const LEVELS = 4;
 /** Levels with keys that accept several types. Other levels need only the values of one process. */
 const WIDE_LEVELS = 2;
 
-/** The key that stands for any key of a record. */
+/** The key that replaces any key of a record. */
 const ANY = "measured";
 
 /** Messages about a key, by the JSON type of its value. */

@@ -38,7 +38,7 @@ export interface RunOptions {
     readonly start: (caller: Caller) => void;
     readonly answer: (frame: JsonObject, caller: Caller) => void;
   };
-  /** Longest time without output in milliseconds; a minute by default. */
+  /** The maximum time without output, in milliseconds; by default a minute. */
   readonly silenceMs?: number;
 }
 

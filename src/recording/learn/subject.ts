@@ -26,7 +26,7 @@ export interface Subject {
 /** Where a login comes from: a subscription, a key in the environment, or nowhere. */
 export type Login = "subscription" | "api-key" | "none";
 
-/** What differs from the usual scene. */
+/** The differences from the usual scene. */
 export interface SceneOptions {
   /** A subscription by default. */
   readonly login?: Login;
@@ -64,7 +64,7 @@ export interface Scene extends AsyncDisposable {
   readonly kill: () => void;
 }
 
-/** Names of measurement folders. The pid tells whether their process still runs. */
+/** Names of measurement folders. The pid shows whether their process still runs. */
 const FOLDER = /^cp-learn-(\d+)-[\da-f]{8}$/u;
 
 /**

@@ -15,8 +15,8 @@ const A_YEAR = 365 * 24 * 3600 * 1000;
 const NO_PROXY_HERE = "http://127.0.0.1:1";
 
 /**
- * Most characters of the path of the folder of all homes: 107 for the path of a Unix socket, less 93 for a home and
- * the longest socket in it.
+ * The maximum length of the path of the folder of all homes, in characters: 107 for the path of a Unix socket, less 93
+ * for a home and the longest socket in it.
  */
 const LONGEST_FOLDER = 14;
 

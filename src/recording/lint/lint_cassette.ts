@@ -44,7 +44,7 @@ interface CassetteLint {
  */
 export type ReplayKind = "world" | "program" | "api";
 
-/** Most problems of one kind that are listed. */
+/** The maximum number of listed problems of one kind. */
 const MOST_REPORTED = 5;
 
 /**

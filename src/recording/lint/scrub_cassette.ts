@@ -29,7 +29,7 @@ import { type CassetteParts, cassetteParts, learnFromCassette } from "./cassette
 import { blankFlags } from "../cassette/recorded_flags.ts";
 import { CliError } from "../../cli_error.ts";
 
-/** What to remove from cassettes, and where to write them. */
+/** The parts to remove from cassettes, and the place to write them to. */
 export interface ScrubCassetteOptions {
   /** Whether to blank prompts and answers. */
   readonly blanked: BlankedParts;
@@ -216,8 +216,8 @@ interface Staged {
 }
 
 /**
- * Most files that stay open, locked, until all are written: no other process then removes them as stale. The rest are
- * closed.
+ * The maximum number of files that stay open, locked, until all are written, so that no other process removes them as
+ * stale. The rest are closed.
  */
 const MOST_OPEN = 200;
 /** Characters that are written at once. */

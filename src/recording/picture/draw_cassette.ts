@@ -30,11 +30,11 @@ interface DrawnCassette {
   readonly tape: Iterable<TapeEntry>;
 }
 
-/** Most frames of the child. A run that draws more often shows fewer. */
+/** The maximum number of frames of the child. A run that draws more often shows fewer. */
 const MOST_FRAMES = 150;
-/** Longest time until the next frame, in milliseconds. */
+/** The maximum time until the next frame, in milliseconds. */
 const MOST_IDLE_MS = 2000;
-/** Longest film without its end. A longer one is shown faster. */
+/** The maximum duration of a film without its end, in milliseconds. A longer film is shown faster. */
 const MOST_MS = 40_000;
 /** How long the film shows its end. */
 const END_MS = 5000;

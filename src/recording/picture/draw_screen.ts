@@ -15,7 +15,7 @@ import {
 } from "./draw_row.ts";
 import type { IBufferCell, IBufferLine } from "@xterm/headless";
 
-/** Most work for one picture, in units of about 10 ns. */
+/** The maximum work for one picture, in units of about 10 ns. */
 const MOST_WORK = 20_000_000;
 
 /** Draws the screen of a terminal after some output as an SVG without scripts and without external resources. */

@@ -10,7 +10,7 @@ import {
 } from "./draw_row.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
-/** What the shell shows from a time on. */
+/** The contents of the shell from a time on. */
 interface ShellMoment {
   /** Milliseconds since the child started; negative while the command is typed. */
   readonly at: number;
@@ -27,10 +27,10 @@ interface ShellScene {
 
 const PROMPT: TextStyle = { colour: "#98c379", bold: true };
 const CURSOR: TextStyle = { colour: BACKGROUND, background: TEXT_COLOUR };
-/** Most rows of the command line, and of its output. */
+/** The maximum number of rows of the command line, and of its output. */
 const MOST_COMMAND = 2;
 const MOST_PRINTED = 6;
-/** Most characters of each text. The rows have room for fewer. */
+/** The maximum number of characters of each text. The rows have room for fewer. */
 const MOST_WORDS = 10_000;
 const TYPED_AT_ONCE = 2;
 const KEYSTROKE_MS = 110;

@@ -3,7 +3,7 @@ import type { CastReader } from "../cassette/cassette_format.ts";
 import type { PictureRow } from "./draw_row.ts";
 import { terminalRows } from "./draw_screen.ts";
 
-/** What the terminal shows from a time on. */
+/** The contents of the terminal from a time on. */
 interface TerminalFrame {
   /** Milliseconds since the child started. */
   readonly at: number;
@@ -21,9 +21,12 @@ interface TerminalFilm {
   readonly last: number;
 }
 
-/** Most cells in all frames together. A terminal of the default size reaches the most frames of a film first. */
+/**
+ * The maximum number of cells in all frames together. A terminal of the default size reaches the maximum number of
+ * frames of a film first.
+ */
 const MOST_CELLS = 2_000_000;
-/** Most work for one frame, in units of about 10 ns. Normal output of that time needs less. */
+/** The maximum work for one frame, in units of about 10 ns. Normal output of that time needs less. */
 const FRAME_WORK = 3_000_000;
 /** Characters that are drawn at once. */
 const BATCH = 64 * 1024;
@@ -169,7 +172,7 @@ interface TerminalSize {
   readonly rows: number;
 }
 
-/** Output and new sizes, until the child is told to exit. */
+/** Output and new sizes, until the child is asked to exit. */
 function* shownEvents({ events }: CastReader): Generator<ShownEvent> {
   for (const { at, code, data } of events) {
     if (code === "o") yield { at, shows: data };

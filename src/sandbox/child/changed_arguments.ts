@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json_object.ts";
 
-/** What a caller has changed since the child's arguments were made. */
+/** The caller's changes since the child's arguments were made. */
 export interface ArgumentChanges {
   /** The model; null for the default. */
   readonly model?: string | null;

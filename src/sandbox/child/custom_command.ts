@@ -27,10 +27,13 @@ export type CustomCommand = "invocable" | "forked" | "model-only";
 /** The folder of an administrator's skills and commands on Linux. */
 const MANAGED = "/etc/claude-code/.claude";
 
-/** The largest skill that Claude Code reads, in bytes. */
+/** The maximum size of a skill that Claude Code reads, in bytes. */
 const LIMIT = 1_048_576;
 
-/** How many entries of folders are searched, and how deep. Beyond that, commands are found by the names of their files only. */
+/**
+ * The maximum number of folder entries that are searched, and the maximum depth. Beyond them, commands are found only
+ * by the names of their files.
+ */
 const MOST_ENTRIES = 5000;
 const DEEPEST = 8;
 

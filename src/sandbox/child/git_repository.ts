@@ -5,7 +5,7 @@ import { stopIgnoringSigchld } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import type { Environment } from "../environment.ts";
 
-/** The largest file that is read, in bytes. Each holds one path of a worktree or its repository. */
+/** The maximum size of a file, in bytes. Each holds one path of a worktree or its repository. */
 const MAX_BYTES = 16_384;
 
 /** Finds the root of the git repository or worktree that a folder is in: the nearest folder with a `.git` folder or file. */

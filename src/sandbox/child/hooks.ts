@@ -76,10 +76,10 @@ const IS_SHORT = "short";
  * of 7 ms for `cat`, unless a long prompt has been sent.
  */
 const IS_PROMPT = "prompt";
-/** The longest prompt, in UTF-16 units, that the shell reads itself. */
+/** The maximum length of a prompt that the shell itself reads, in UTF-16 units. */
 export const LONGEST_SHORT_PROMPT = 1500;
 
-/** What a hook announces in place of its payload's name if it cannot write the payload. */
+/** The text that a hook announces instead of its payload's name if it cannot write the payload. */
 export const UNHEARD = "unheard";
 
 /** Marks a payload of the status line, which names no event. */

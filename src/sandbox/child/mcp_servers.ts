@@ -118,7 +118,7 @@ const FIELDS: Readonly<Record<string, Fields>> = {
   "claudeai-proxy": [["url", ofText], ["id", ofText]],
 };
 const FURTHER: Fields = [["timeout", ofTime], ["alwaysLoad", ofBoolean]];
-/** How many fields are required; 1 by default. */
+/** The number of required fields; 1 by default. */
 const NEEDED: Readonly<Record<string, number>> = { "claudeai-proxy": 2 };
 
 /** Returns what is wrong with the configuration of an MCP server; undefined if it is valid. */

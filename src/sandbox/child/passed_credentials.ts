@@ -23,12 +23,12 @@ export interface PassedCredential {
   readonly secret: string;
 }
 
-/** The longest credential, in bytes. A pipe holds more. */
+/** The maximum length of a credential, in bytes. A pipe holds more. */
 const LIMIT = 16 * 1024;
 /** How long the caller may take to write a credential, in milliseconds. */
 const PATIENCE_MS = 5000;
 
-/** What this process has read, by descriptor. A pipe can be read once only. */
+/** The credentials that this process has read, by descriptor. A pipe can be read only once. */
 const read = new Map<number, Promise<string>>();
 const known = new Map<string, PassedCredential>();
 

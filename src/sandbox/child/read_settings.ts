@@ -33,7 +33,7 @@ export interface Settings {
 /** The folder of an administrator's settings on Linux: a file, and a folder of files that add to it. */
 const MANAGED = "/etc/claude-code";
 
-/** The largest settings file that Claude Code reads, in bytes (2.1.330). */
+/** The maximum size of a settings file that Claude Code reads, in bytes (2.1.330). */
 const MAX_BYTES = 2_097_152;
 
 /** The settings of one file or flag, and what is wrong with them. */

@@ -4,7 +4,7 @@ import { CliError } from "../../cli_error.ts";
 import type { SettingsDocument } from "./read_settings.ts";
 import { absolutePath, wholePath } from "../../paths.ts";
 
-/** The largest `--settings` file, in bytes. Claude Code reads 2 MiB (2.1.330), and our settings are added. */
+/** The maximum size of a `--settings` file, in bytes. Claude Code reads 2 MiB (2.1.330), and our settings are added. */
 const MAX_BYTES = 2_000_000;
 
 /** Claude Code's name for settings that are JSON on the command line. */
@@ -67,7 +67,7 @@ function readSettingsFile(path: string, what: string): string {
   }
 }
 
-/** What claude-print adds to the settings of a run. */
+/** The settings that claude-print adds to those of a run. */
 export interface OwnSettings {
   readonly hooks: JsonObject;
   readonly memoryPath: string;

@@ -43,7 +43,7 @@ export const OWNER_FILE = "owner.json";
 /** The owner of a folder whose run has ended: no process has this pid. */
 export const NO_PROCESS = { pid: 0, startTime: "0" } as const;
 
-/** The largest file that is read, in bytes: more than the file of a session resumed with 100,000 files. */
+/** The maximum size of the file, in bytes: more than the file of a session resumed with 100,000 files. */
 const LIMIT = 16_000_000;
 
 /** Returns this process as an owner. */

@@ -46,7 +46,7 @@ export function containsFiles(folder: string): boolean {
   }
 }
 
-/** How many characters of a folder's name are random. */
+/** The number of random characters in a folder's name. */
 const RANDOM_LENGTH = 8;
 
 /**
@@ -115,7 +115,7 @@ function privateFoldersIn(place: string): readonly string[] {
   );
 }
 
-/** The largest file that is read, in bytes. */
+/** The maximum size of a file, in bytes. */
 const LIMIT = 16_000_000;
 
 /** The file of the ids that the caller gave, in the closed part of the folder. */

@@ -16,7 +16,7 @@ import { folderParts } from "./folder_layout.ts";
 export interface RunFolderOptions {
   /** The places where runs may have their private folders, `TMPDIR` first. */
   readonly places: readonly [string, ...string[]];
-  /** What `XDG_RUNTIME_DIR` names, if anything. */
+  /** The value of `XDG_RUNTIME_DIR`, if any. */
   readonly runtimeDir?: string | undefined;
   /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
   readonly folders: readonly string[];

@@ -47,7 +47,7 @@ export interface SweptFolder {
   readonly verdict: SweepVerdict;
   /** One clause, such as "its run was killed". */
   readonly reason: string;
-  /** How many transcripts were forwarded. */
+  /** The number of forwarded transcripts. */
   readonly rescued: number;
 }
 

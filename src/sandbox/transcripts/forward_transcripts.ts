@@ -34,9 +34,9 @@ interface Brought {
 
 /** The result of forwarding. */
 export interface Forwarded {
-  /** How many files were forwarded: new ones, and resumed ones that have grown. */
+  /** The number of forwarded files: new ones, and resumed ones that have grown. */
   readonly files: number;
-  /** How many could not be forwarded, and are still in the child's config dir. */
+  /** The number of files that could not be forwarded, and are still in the child's config dir. */
   readonly left: number;
   /** A sentence for each failure. */
   readonly failures: readonly string[];
@@ -248,7 +248,7 @@ function endOfLine(bytes: Bytes, id?: string): number {
   return at < 0 ? 0 : bytes.indexOf(NEWLINE, at) + 1;
 }
 
-/** How many bytes of a new file are in memory at a time. */
+/** The number of bytes of a new file that are in memory at a time. */
 const PORTION = 128_000;
 
 type Bytes = Uint8Array<ArrayBuffer>;

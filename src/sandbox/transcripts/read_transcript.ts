@@ -1,7 +1,7 @@
 import { readRegularFile, RegularFile } from "../../../ffi/files/regular_file.ts";
 import { createLineSplitter } from "../../claude/transcript/line_splitter.ts";
 
-/** The largest transcript that is read, in bytes: a little less than V8's longest string. */
+/** The maximum size of a transcript, in bytes: a little less than V8's longest string. */
 const LIMIT = 500_000_000;
 
 /**

@@ -2,7 +2,7 @@ import { joinedBytes } from "../../joined_bytes.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What is replaced in forwarded transcripts. */
+/** The texts that are replaced in forwarded transcripts. */
 interface Renames {
   /** The child's `projects` path and the user's, encoded as in JSON. */
   readonly moved: { readonly from: Bytes; readonly to: Bytes };

@@ -14,12 +14,12 @@ export const AGENT_TOOLS = ["Agent", "Task"];
 const PATHS = ["file_path", "notebook_path", "path"];
 
 /**
- * Finds the call of the permission dialog on the screen, if the caller has allowed it. With a rule in `permissions.ask`
- * Claude Code 2.1.330 shows the dialog although the hook has allowed the call.
+ * Finds the call of the permission dialog on the screen, if the caller has allowed it. With a rule in
+ * `permissions.ask`, Claude Code 2.1.330 shows the dialog although the hook has allowed the call.
  *
- * The dialog has to show every text of the call's input (one that is higher than the screen does not), and every other
- * call that it could be about has to be allowed too. Only plain ASCII is compared, because a terminal may draw other
- * characters differently, and the model chooses them.
+ * The dialog has to show every text of the call's input; a dialog that is higher than the screen does not. If the
+ * dialog may be about another call, that call has to be allowed, too. Only plain ASCII is compared, because a terminal
+ * may draw other characters differently, and the model chooses them.
  */
 export function findAllowedOnScreen(
   { printedCalls }: SessionState,
@@ -42,20 +42,20 @@ export function findAllowedOnScreen(
 }
 
 /**
- * Returns whether a dialog shows a call, and with the input that the caller has allowed. If the hook allows another input,
- * Claude Code draws the dialog again with it (2.1.330).
+ * Returns whether a dialog shows a call, and whether with the input that the caller has allowed. If the hook allows
+ * another input, Claude Code draws the dialog again with that input (2.1.330).
  */
 function shownState(call: ToolCall, dialog: string): "absent" | "allowed" | "undecided" {
   const isShown = (texts: readonly string[]) => texts.every((text) => dialog.includes(text));
   const asked = askedTexts(call);
   const allowed = allowedTexts(call);
-  // If the dialog is about this call, its answer allows only what the caller has allowed.
+  // If the dialog is about this call, its answer allows only the input that the caller has allowed.
   if (call.allowed && call.allowedWith === undefined) {
     return isShown(allowed) ? "allowed" : "absent";
   }
   if (!isShown(allowed) || !call.allowed) return mayBeShown(call, dialog) ? "undecided" : "absent";
   const own = splitPieces(asked).filter((piece) => !allowed.some((text) => text.includes(piece)));
-  // The first input is not shown any more, or only the part that both have.
+  // The first input is no longer shown, or only the part that both inputs have.
   const isDrawnAnew = own.length > 0
     ? !own.some((piece) => dialog.includes(piece))
     : allowed.some((text) => !asked.some((each) => each.includes(text)));
@@ -90,7 +90,7 @@ function allowedTexts(call: ToolCall): readonly string[] {
 /** Returns the lines of a call that its dialog shows. */
 function readShownTexts({ name }: ToolCall, asked: unknown): readonly string[] {
   return [
-    // The dialog names the server and its tool. Built-in tools have words of their own.
+    // The dialog names the server and its tool. For built-in tools, it uses other words.
     ...(name.startsWith("mcp__") ? name.split("__").slice(1) : []),
     ...(isJsonObject(asked) ? Object.entries(asked) : []).flatMap(([key, value]) =>
       readStrings(
@@ -108,8 +108,8 @@ function readStrings(value: unknown): readonly string[] {
 }
 
 /**
- * Removes white space and underscores, and the lines that Claude Code draws next to a command. The command may contain such
- * characters too. The name of a server's tool is shown as words.
+ * Removes white space and underscores, and the lines that Claude Code draws next to a command. The command may also
+ * contain such characters. The name of a server's tool is shown as words.
  */
 function normalizeText(text: string): string {
   return text.replaceAll(/[\s_\u2500-\u257f]/gu, "").toLowerCase();

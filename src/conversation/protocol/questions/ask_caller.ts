@@ -53,8 +53,8 @@ import type { JsonObject } from "../../../json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../../claude/wire/control.ts";
 
 /**
- * How long a question waits for the line of its subject, in milliseconds. The child delays lines by 0.1 s, also while it
- * waits.
+ * How long a question waits for the line of its subject, in milliseconds. The child delays lines by 0.1 s, even while
+ * it waits for the answer.
  */
 const PRINTED_MS = 2000;
 
@@ -212,7 +212,7 @@ export function onServerMessage(
   askOncePrinted(step, { asking: { server, message }, at });
 }
 
-/** Receives an MCP server's question to the user. A caller that has sent `initialize` is asked in the user's place. */
+/** Receives an MCP server's question to the user. A caller that has sent `initialize` is asked instead of the user. */
 export function onElicitation(
   step: ControlStep,
   { hookId, payload, at }: Pick<WaitingHook, "hookId" | "payload"> & { readonly at: number },

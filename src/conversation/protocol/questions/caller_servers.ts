@@ -45,7 +45,7 @@ export function recordServerFailure(
     : state;
 }
 
-/** Records that the child has given up the initialization of a server. */
+/** Records that the child has abandoned the initialization of a server. */
 export function recordCancellation(
   state: SessionState,
   { server, message: { method, params } }: WaitingMessage,
@@ -76,7 +76,7 @@ export function answerChild(
   );
 }
 
-/** Claude Code drops the server for the rest of the session at a line of this length (2.1.330). */
+/** The length of a line from which on Claude Code drops the server for the rest of the session (2.1.330). */
 const LONGEST_MESSAGE = 16 * 1024 * 1024;
 
 /** Answers a request of the child with an error. */
@@ -103,5 +103,5 @@ const METHOD_NOT_FOUND = -32601;
 /** The method by which 2.1.330 searches for a newer protocol. `claude -p` does not pass it on to the caller. */
 export const PROBE = "server/discover";
 
-/** The error after the caller's end. */
+/** The error after the caller has disconnected. */
 export const SERVER_GONE = "The caller of its server has gone";

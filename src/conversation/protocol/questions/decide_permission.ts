@@ -8,7 +8,7 @@ import type { SessionState } from "../../control/session_state.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 import { lookDeadline } from "../../control/wait_times.ts";
 
-/** Whether the caller is being asked for a permission, so that the dialog on the screen is not ours to answer. */
+/** Whether the caller is being asked for a permission. Then this program must not answer the dialog on the screen. */
 export function isAsking({ openQuestions, waitingQuestions }: SessionState): boolean {
   return waitingQuestions.some(isPermission) ||
     [...openQuestions.values()].some(({ kind }) => kind === "permission");
@@ -29,20 +29,20 @@ export function decide(
 ): void {
   const { outcome, interrupt, mode } = decision;
   step.emit(answerHook(hookId, addChosenMode(step.state, decision)));
-  // If it ends the turn, the decision has no effect.
+  // If the decision ends the turn, it has no effect on the call.
   recordDecision(step, call?.id, interrupt ? "withdrawn" : outcome);
   if (mode !== undefined) step.emit({ type: "mode", mode });
   if (outcome === "accepted") recordAllowed(step, call, decision);
-  // A subagent in the background has an abort controller of its own, others have that of the turn (2.1.332).
+  // A background subagent has its own abort controller, all others use that of the turn (2.1.332).
   const isApart = step.state.childQueue.runningTasks.has(call?.agentId ?? "");
   if (interrupt && !isApart) awaitStoppedTurn(step);
-  // A dialog that is on the screen now is a different one.
+  // A dialog that is still on the screen is a different one.
   if (step.state.status?.status === "waiting" && !isAsking(step.state)) step.emit(lookDeadline());
 }
 
 /**
- * The reply with the permission mode that the caller has chosen since the child was started. An answer that allows a call
- * can change the mode in the middle of a turn; nothing else can without a key that might answer a dialog.
+ * The reply with the permission mode that the caller has chosen since the child was started. During a turn, only an
+ * answer that allows a call can change the mode without a key, which might answer a dialog.
  */
 function addChosenMode(
   { changes }: SessionState,

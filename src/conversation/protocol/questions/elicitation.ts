@@ -5,7 +5,9 @@ import type { HookPayload } from "../../control/input.ts";
 /** The valid answers. */
 const ACTIONS = ["accept", "decline", "cancel"];
 
-/** The answer if the caller cannot be asked, as in `claude -p` 2.1.330. On the screen it would be a dialog. */
+/**
+ * The answer if the caller cannot be asked, as in `claude -p` 2.1.330. The interactive Claude Code would show a dialog.
+ */
 export const NOBODY_ASKED: HookPayload = buildElicitationReply({ action: "cancel" });
 
 /** Builds the question to the caller. */

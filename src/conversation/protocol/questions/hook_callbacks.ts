@@ -37,7 +37,7 @@ export function buildCallbackQuestion(
       subtype: "hook_callback",
       callback_id: id,
       input: payload,
-      // An event without a tool call gets an id of its own.
+      // An event without a tool call gets a separate id.
       tool_use_id: known.toolUseId ?? `${options.caller?.idPrefix}-${hookId}`,
     },
   };
@@ -59,15 +59,15 @@ export function answerCallback(
   if (forbids(question, response)) recordDecision(step, question.toolUseId, "forbidden");
 }
 
-/** Builds the reply of the child's hook from the answer of the caller's. */
+/** Builds the reply of the child's hook from the answer of the caller's hook. */
 function buildReply(question: CallbackQuestion, response: JsonObject): HookPayload | undefined {
   if (question.callback.event === "PreCompact") return replyToCompaction(response);
   return defers(question, response) ? DEFERRAL : response;
 }
 
 /**
- * Builds the reply to PreCompact. The model that writes the summary gets what such a hook prints, and `claude -p` 2.1.330
- * uses only the message of a caller's hook, also as the reason for not compacting.
+ * Builds the reply to PreCompact. The model that writes the summary reads the output of such a hook. `claude -p`
+ * 2.1.330 uses only the message of a caller's hook, also as the reason for not compacting.
  */
 function replyToCompaction({ decision, systemMessage }: JsonObject): HookPayload | undefined {
   const hasMessage = typeof systemMessage === "string" && systemMessage !== "";
@@ -75,7 +75,7 @@ function replyToCompaction({ decision, systemMessage }: JsonObject): HookPayload
   return hasMessage ? { systemMessage } : undefined;
 }
 
-/** Answers for a hook that has failed: reports it, and blocks the action if the hook was configured so. */
+/** Answers for a failed hook: reports the failure, and blocks the action if the hook is configured to block. */
 function failCallback(
   step: ControlStep,
   { hookId, callback: { event, id, blocks }, toolUseId }: CallbackQuestion,
@@ -89,7 +89,7 @@ function failCallback(
     return step.emit({ type: "remark", text, ...ofStop }, answerHook(hookId));
   }
   const counts = `onFailure is "block", so this failure counts as a block.`;
-  // Claude Code names the hook itself when it does not compact.
+  // Claude Code itself names the hook when it does not compact.
   const by = event === "PreCompact" ? "" : "[callback]: ";
   const reason = `${by}failed; blocking because onFailure is "block"\n${what}`;
   step.emit(
@@ -123,7 +123,7 @@ function promptBlock(event: string, reason: string): HookPayload {
   };
 }
 
-/** Returns the error that ends the run, as in `claude -p`: the answer for a prompt names another event. */
+/** Returns the error that ends the run, as in `claude -p`, if the answer for a prompt names another event. */
 export function findMisnamedPrompt(
   question: CallbackQuestion,
   given: ControlAnswer,
@@ -171,17 +171,17 @@ const EVENTS_WITH_OUTPUT =
     "PermissionDenied Notification PermissionRequest Elicitation ElicitationResult CwdChanged " +
     "FileChanged WorktreeCreate MessageDisplay PreSkillShellCommand").split(" ");
 
-/** Events whose hooks have none. For events that are not known yet, the child checks the answer. */
+/** Events whose hooks have no `hookSpecificOutput`. For unknown events, the child checks the answer. */
 const EVENTS_WITHOUT_OUTPUT =
   ("SessionEnd StopFailure PreCompact PostCompact TeammateIdle TaskCreated " +
     "TaskCompleted ConfigChange WorktreeRemove InstructionsLoaded DirectoryAdded").split(" ");
 
 /** The event of a shell command in the text of a skill (2.1.332). */
 const SKILL_SHELL = "PreSkillShellCommand";
-/** Events that an answer to it may name, as in `claude -p`. */
+/** Events that an answer to this event may name, as in `claude -p`. */
 const SKILL_SHELL_ANSWERS = ["PreToolUse", "PermissionRequest"];
 
-/** Builds the answer that blocks such a command. The reasons are Claude Code's. */
+/** Builds the answer that blocks a shell command of a skill. The reasons are Claude Code's. */
 function blockSkillShell(reason: "the hook couldn't run" | "the hook didn't answer"): HookPayload {
   return { decision: "block", reason };
 }
@@ -208,7 +208,10 @@ function isDecision(decision: unknown): boolean {
   return decision === undefined || decision === "approve" || decision === "block";
 }
 
-/** Records that a hook wants the user to be asked about a call. If that is impossible, the hook's reason is the denial. */
+/**
+ * Records that a hook requests a question to the user about a call. If that is impossible, the hook's reason is the
+ * denial.
+ */
 export function recordHookAsks(
   state: SessionState,
   question: CallbackQuestion,
@@ -252,7 +255,7 @@ function defers(
     output["permissionDecision"] === "defer";
 }
 
-/** Answers for a hook of a caller that has gone: a tool call is denied. */
+/** Answers for a hook of a caller that has disconnected: a tool call is denied. */
 export function answerWithoutCaller(
   step: ControlStep,
   { hookId, callback: { event }, toolUseId }: {
@@ -267,7 +270,7 @@ export function answerWithoutCaller(
   if (isCall) recordDecision(step, toolUseId, "gone");
 }
 
-/** Answers the caller's hooks whose time limit has passed. */
+/** Answers the caller's hooks whose time limit has expired. */
 export function onCallbacksDue(step: ControlStep, at: number): void {
   for (const [id, question] of step.state.openQuestions) {
     if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
@@ -284,7 +287,7 @@ export function onCallbacksDue(step: ControlStep, at: number): void {
   step.emit(...armCallbackDeadline(step.state, at));
 }
 
-/** The reply after the time limit. As in `claude -p`, a hook that can forbid something forbids it. */
+/** The reply after the time limit. As in `claude -p`, a hook that can forbid an action forbids it. */
 function lateAnswer(
   { callback: { event, timeoutS = 0 } }: CallbackQuestion,
 ): HookPayload | undefined {
@@ -295,7 +298,10 @@ function lateAnswer(
   return event === "PreToolUse" ? LATE_DENIAL : undefined;
 }
 
-/** The message to the user for a Stop hook without an answer; once, until the caller answers a hook again (2.1.330). */
+/**
+ * The message to the user for a Stop hook without an answer. It is shown once, until the caller answers a hook again
+ * (2.1.330).
+ */
 const SILENT_STOP: HookPayload = {
   systemMessage: "The app driving this session didn't respond, so this turn ended without it.",
 };
@@ -321,7 +327,7 @@ const MISNAMED_DENIAL: HookPayload = {
   },
 };
 
-/** Denies a call because the caller has gone, in the words of `claude -p`. */
+/** Denies a call because the caller has disconnected, in the words of `claude -p`. */
 const GONE_DENIAL: HookPayload = {
   hookSpecificOutput: {
     hookEventName: "PreToolUse",

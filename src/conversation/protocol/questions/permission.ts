@@ -4,7 +4,7 @@ import type { CallDecision } from "../../model/shared_facts.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { ToolCall } from "./question.ts";
 
-/** Tools that ask the user a question, so that the permission is the answer. */
+/** Tools that ask the user a question. The permission is the answer to this question. */
 const INTERACTIVE = ["AskUserQuestion", "ExitPlanMode"];
 
 /** Builds the question to the caller for a tool that needs a permission. */
@@ -32,8 +32,8 @@ export function buildPermissionQuestion(
 }
 
 /**
- * Describes a call: the model's own description, the file (relative to the working directory), or the beginning of the
- * command, the URL or the query.
+ * Describes a call by the model's own description, by the file (relative to the working directory), or by the beginning
+ * of the command, the URL or the query.
  */
 function describeCall(input: unknown, cwd: unknown): string | undefined {
   if (!isJsonObject(input)) return undefined;
@@ -51,7 +51,7 @@ function truncateText(text: unknown): string | undefined {
   return letters.length > 50 ? `${letters.slice(0, 49).join("")}…` : text;
 }
 
-/** A tool's name for a person: for a tool of an MCP server the part after the last two underscores, in words. */
+/** A tool's name for a person. For a tool of an MCP server, the part after the last two underscores, in words. */
 function displayName(name: string): string {
   if (!isServerTool(name)) return name;
   const [words = ""] = name.split("__").slice(-1);
@@ -66,7 +66,7 @@ function isServerTool(name: string): boolean {
 export interface Decision {
   readonly reply: HookPayload;
   readonly outcome: Exclude<CallDecision, "withdrawn">;
-  /** Whether it ends the turn. */
+  /** Whether the decision ends the turn. */
   readonly interrupt: boolean;
   /** The input that is allowed, if the caller has changed it. */
   readonly otherInput?: JsonObject;

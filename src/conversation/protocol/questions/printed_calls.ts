@@ -8,10 +8,10 @@ import { isTextAnswer } from "../../../claude/transcript/special_entries.ts";
 import { toolPrefix } from "../../../claude/transcript/structured_output_tool.ts";
 import type { ToolCall, UnprintedLine, WaitingHook, WaitingMessage } from "./question.ts";
 
-/** A deferred question, whose subject is not printed yet. */
+/** A deferred question whose subject has not been printed. */
 export type Waiting = WaitingHook | WaitingMessage;
 
-/** Whether it is a hook, not a message to an MCP server. */
+/** Whether the question is from a hook, and not a message to an MCP server. */
 export function isHook(waiting: Waiting): waiting is WaitingHook {
   return "hookId" in waiting;
 }
@@ -95,7 +95,7 @@ function isPast(call: ToolCall, agentId: string | undefined): boolean {
 
 /**
  * Whether the frames of a question's subject are printed: a tool call, the results of several, or the last answer.
- * `claude -p` prints them before it asks too (2.1.330).
+ * `claude -p` also prints them before it asks (2.1.330).
  */
 export function isSubjectPrinted(state: SessionState, waiting: Waiting): boolean {
   if (!isHook(waiting)) return isCallPrinted(state, readCallId(waiting.message));
@@ -155,19 +155,22 @@ function isLastTextPrinted({ silentAgents }: SessionState, agentId: unknown): bo
   return typeof agentId !== "string" || !silentAgents.has(agentId);
 }
 
-/** Tools that start a subagent or wake one. */
+/** Tools that start or wake a subagent. */
 const STARTING_TOOLS = ["Agent", "Task", "Skill", "SendMessage"];
 
 /**
- * Whether a call that can start a subagent is printed. It may have returned already, if the subagent runs in the background.
- * A typed skill starts one without a call.
+ * Whether a call that can start a subagent is printed. It may already have returned, if the subagent runs in the
+ * background. A typed skill starts a subagent without a call.
  */
 function isStartPrinted(state: SessionState): boolean {
   return currentPrompt(state)?.command !== undefined ||
     state.printedCalls.some(({ name }) => STARTING_TOOLS.includes(name));
 }
 
-/** Whether the call that needs a permission is printed. If the caller decides, it must have been asked before its hooks. */
+/**
+ * Whether the call that needs a permission is printed. If the caller decides, the caller must have been asked about the
+ * call before its hooks are.
+ */
 function isPermissionCallPrinted(
   { printedCalls, options: { caller } }: SessionState,
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
@@ -177,7 +180,7 @@ function isPermissionCallPrinted(
   return caller?.permissions ? made.some((call) => call.askedWith === text) : made.length > 0;
 }
 
-/** Whether results of a batch are printed: at least one, and those of all calls that are printed. */
+/** Whether results of a batch are printed: one or more, and those of all printed calls. */
 function areReturned({ printedCalls }: SessionState, batch: unknown): boolean {
   if (!Array.isArray(batch)) return true;
   const ids = new Set(batch.map((call) => isJsonObject(call) ? call["tool_use_id"] : undefined));
@@ -185,7 +188,7 @@ function areReturned({ printedCalls }: SessionState, batch: unknown): boolean {
   return known.length > 0 && known.every(({ returned }) => returned);
 }
 
-/** Finds the call of a permission: the one with the same input, or else the tool's only open call. */
+/** Finds the call of a permission: the call with the same input, or else the tool's only open call. */
 export function findPermissionCall(
   { printedCalls }: SessionState,
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,

@@ -17,7 +17,7 @@ export function recordPromptTools(state: SessionState, { result }: JsonObject): 
   return { ...state, promptTools: [...new Set([...state.promptTools, ...names])] };
 }
 
-/** Whether permissions are asked of a program's tool, and not of the caller. */
+/** Whether a program's tool is asked for permissions instead of the caller. */
 export function isAskedElsewhere({ options: { caller } }: Pick<SessionState, "options">): boolean {
   return caller?.promptTool !== undefined && caller.promptTool.ownServer === undefined;
 }
@@ -32,7 +32,10 @@ export function listOtherTools(
     : (callerServers.get(ownServer)?.tools ?? []).map(({ name }) => asText(name));
 }
 
-/** The call of the tool that decides on a permission, which its server or the caller is asked for; absent without the tool. */
+/**
+ * The call of the tool that decides on a permission. Its server or the caller answers the call. Absent without the
+ * tool.
+ */
 export function buildPromptCall(
   state: SessionState,
   { promptTool, id, payload, call }: {

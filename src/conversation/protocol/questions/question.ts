@@ -8,20 +8,20 @@ export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
-  /** The subagent that made it; absent for the session itself. */
+  /** The subagent that made the call; absent for the session itself. */
   readonly agentId?: string;
   /**
    * The input for which the caller was asked for permission, as JSON. It is set so that the caller is asked only once
    * for each call.
    */
   readonly askedWith?: string;
-  /** Whether the caller has allowed it. */
+  /** Whether the caller has allowed the call. */
   readonly allowed?: true;
-  /** The other input with which the caller has allowed it, as JSON. */
+  /** The other input with which the caller has allowed the call, as JSON. */
   readonly allowedWith?: string;
-  /** The reason of a hook of the caller that wants the user to be asked. */
+  /** The reason of a caller's hook that requests a question to the user. */
   readonly hookAsks?: string;
-  /** Whether its result was printed. */
+  /** Whether the call's result was printed. */
   readonly returned?: true;
 }
 
@@ -78,7 +78,7 @@ export interface UnprintedLine {
   readonly agentId?: string;
 }
 
-/** What an MCP server in the caller's own process reports of itself. */
+/** The facts that an MCP server in the caller's own process reports about itself. */
 interface ReportedServer {
   readonly serverInfo?: unknown;
   readonly tools?: readonly JsonObject[];
@@ -88,29 +88,31 @@ interface ReportedServer {
 
 /** The state of the questions to the caller. */
 export interface QuestionState {
-  /** How many questions were asked. */
+  /** The number of questions that were asked. */
   readonly questionCount: number;
-  /** Questions that are not answered, by their ids, the oldest first. */
+  /** Unanswered questions by their ids, the oldest first. */
   readonly openQuestions: ReadonlyMap<string, Question>;
   /** Questions that wait until the frames of their subject are printed, the oldest first. */
   readonly waitingQuestions: readonly (WaitingHook | WaitingMessage)[];
-  /** Hooks whose question was withdrawn while Escape ends the turn. None has an answer yet. */
+  /** Hooks whose question was withdrawn while Escape ends the turn. None of them has an answer yet. */
   readonly withdrawnHooks: readonly string[];
   readonly unprintedLines: readonly UnprintedLine[];
   /**
-   * Calls whose frames are printed, the oldest first. A call that has returned is kept until the same agent makes others, or
-   * is over.
+   * Calls whose frames are printed, the oldest first. A returned call is kept until the same agent makes other calls,
+   * or has ended.
    */
   readonly printedCalls: readonly ToolCall[];
   /** The child's permission mode after an answer of the caller. */
   readonly appliedMode?: string;
   /** Ids of the subagents that have begun and whose last printed line, if there is one, has no text. */
   readonly silentAgents: ReadonlySet<string>;
-  /** What the caller's MCP servers report of themselves, by their names. */
+  /** The reports of the caller's MCP servers about themselves, by the names of the servers. */
   readonly callerServers: ReadonlyMap<string, ReportedServer>;
-  /** Whether the user was told that the caller does not answer its hooks; false once it answers one again. */
+  /**
+   * Whether the user was told that the caller does not answer its hooks; false once the caller answers a hook again.
+   */
   readonly isCallerSilent?: boolean;
-  /** The tools of the prompt tool's server, as far as it has listed them. */
+  /** The tools of the prompt tool's server that it has listed so far. */
   readonly promptTools: readonly string[];
 }
 
@@ -126,7 +128,7 @@ export const NO_QUESTIONS: QuestionState = {
   promptTools: [],
 };
 
-/** Returns questions with later times, because this program was stopped for so many milliseconds. */
+/** Returns questions with later time limits, because this program was suspended for so many milliseconds. */
 export function postponeQuestions(
   asked: QuestionState["openQuestions"],
   ms: number,

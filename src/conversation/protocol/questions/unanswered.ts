@@ -8,7 +8,7 @@ import type { Question } from "./question.ts";
 import { isHook, type Waiting } from "./printed_calls.ts";
 import type { ControlStep } from "../../control/control_step.ts";
 
-/** Answers all questions in the place of the caller, who has gone. */
+/** Answers all questions instead of the caller, who has disconnected. */
 export function onCallerGone(step: ControlStep): void {
   // A prompt tool still answers, unless it belongs to the caller.
   if (isAskedElsewhere(step.state)) return;
@@ -45,10 +45,11 @@ function answerWaiting(step: ControlStep, waiting: Waiting): void {
 }
 
 /**
- * Withdraws all questions to the caller, asked or not yet. Their hooks get no answer here: Claude Code must first learn
- * that the turn is stopped, then `refuseWithdrawn` answers.
+ * Withdraws all questions to the caller, including deferred ones. Their hooks get no answer here: Claude Code must
+ * first learn that the turn is stopped, then `refuseWithdrawn` answers.
  *
- * @param options.keepsPrompt whether the caller's hooks of a prompt are kept, because the prompt is the next turn's
+ * @param options.keepsPrompt whether the caller's hooks of a prompt are kept, because the prompt belongs to the next
+ * turn
  */
 export function withdraw(
   step: ControlStep,
@@ -66,7 +67,7 @@ export function withdraw(
       kept.set(id, question);
       continue;
     }
-    // A prompt tool is a program of its own and gets no message of the control protocol.
+    // A prompt tool is a separate program and gets no message of the control protocol.
     const isTool = question.kind === "permission" && options.caller?.promptTool !== undefined;
     if (!isTool) {
       step.emit({ type: "frame", frame: { type: "control_cancel_request", request_id: id } });

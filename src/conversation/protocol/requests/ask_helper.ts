@@ -34,18 +34,20 @@ import { recordCommandAnswer, SLASH_COMMAND } from "./slash_commands.ts";
 /** The request that gives the session a title. */
 export const RENAME_SESSION = "rename_session";
 
-/** The request that has a model make a title. With `persist`, it becomes the session's title if that has none. */
+/**
+ * The request that has a model make a title. With `persist`, it becomes the session's title if the session has none.
+ */
 export const GENERATE_TITLE = "generate_session_title";
 
-/** The request that reads plugins again. */
+/** The request that reloads plugins. */
 export const RELOAD_PLUGINS = "reload_plugins";
 
-/** The request that asks what the session and the account have used. */
+/** The request for the usage of the session and the account. */
 const USAGE = "get_usage";
 
 /**
- * Requests that the headless helper answers, as `claude -p` would. They ask about Claude Code, its settings, its MCP servers
- * and this session, and the screen of the child does not show all of that.
+ * Requests that the headless helper answers, as `claude -p` would. They are about Claude Code, its settings, its MCP
+ * servers and this session, and the screen of the child does not show all the facts.
  */
 export const ASKED_OF_HELPER: readonly string[] = [
   "export_conversation",
@@ -90,7 +92,7 @@ export function askHelper(step: ControlStep, request: ControlRequest): void {
   step.emit({
     type: "consult",
     request: asked,
-    // The child does not know yet of an earlier choice, which this one follows.
+    // The child does not know an earlier choice, which this one follows.
     ...(request.subtype === SET_MODEL && changes !== undefined ? { changes } : {}),
   });
 }
@@ -104,9 +106,9 @@ function freeId({ consultedRequests }: SessionState, { id }: ControlRequest): st
 }
 
 /**
- * The request that the helper gets in the place of the caller's. The helper knows prompts by their ids in the transcript,
- * and is started with the plugins that a request adds. In a session that has begun, the helper writes the choice of another
- * model to the transcript, so that this model learns of it.
+ * The request that the helper gets instead of the caller's. The helper knows prompts by their ids in the transcript,
+ * and is started with the plugins that a request adds. In a session that has begun, the helper writes the choice of
+ * another model to the transcript, so that this model learns of the choice.
  */
 function helperRequest(state: SessionState, request: ControlRequest): ControlRequest {
   const { id, subtype, body } = request;
@@ -126,7 +128,7 @@ function helperRequest(state: SessionState, request: ControlRequest): ControlReq
   };
 }
 
-/** Receives the helper's answer, or why the helper could not be asked. */
+/** Receives the helper's answer, or the reason why the helper could not be asked. */
 export function onHelperAnswer(
   step: ControlStep,
   { id, said: answer }: { readonly id: string; readonly said: HelperReply },
@@ -154,7 +156,7 @@ export function onHelperAnswer(
   deliverNext(step);
 }
 
-/** Does what follows from the helper's answer, and answers the caller. */
+/** Applies the helper's answer, and answers the caller. */
 function applyAnswer(step: ControlStep, answered: Answered): void {
   const { request, answer } = answered;
   const { subtype } = request;
@@ -179,7 +181,7 @@ function applyAnswer(step: ControlStep, answered: Answered): void {
   }
 }
 
-/** Answers a request about MCP servers. Changes hold from the next message on. */
+/** Answers a request about MCP servers. Changes take effect with the next message. */
 export function emitServersAnswer(
   step: ControlStep,
   { request, answer }: { readonly request: ControlRequest; readonly answer: ServersAnswer },
@@ -193,7 +195,7 @@ export function emitServersAnswer(
   step.emit(respond(request, definedFields({ response })));
 }
 
-/** Adds the chosen model to settings: the helper was started with the model of the child. */
+/** Adds the chosen model to settings, because the helper was started with the model of the child. */
 function withChosenModel({ changes }: SessionState, { request, answer }: Answered): HelperReply {
   const model = changes?.chosenModel;
   if (request.subtype !== "get_settings" || model === undefined || !("response" in answer)) {
@@ -205,7 +207,7 @@ function withChosenModel({ changes }: SessionState, { request, answer }: Answere
     : answer;
 }
 
-/** The answer that the caller gets. */
+/** The answer for the caller. */
 function responseOf(state: SessionState, { request, answer }: Answered): Effect {
   if (request.subtype === "initialize") return initializeResponse(state, { request, answer });
   if ("response" in answer) {
@@ -221,8 +223,8 @@ function responseOf(state: SessionState, { request, answer }: Answered): Effect 
 }
 
 /**
- * The answer to an initialization. If the helper could not answer, the caller gets an empty description: an SDK cannot go
- * on without an answer, and needs little of it.
+ * The answer to an initialization. If the helper could not answer, the caller gets an empty description, because an SDK
+ * cannot continue without an answer, and needs little of it.
  */
 export function initializeResponse(
   { options: { caller } }: SessionState,
@@ -242,7 +244,7 @@ export function initializeResponse(
   });
 }
 
-/** Answers all open requests of the caller, because the child is gone, unless another child takes them over. */
+/** Answers all open requests of the caller, because the child has ended, unless another child takes them over. */
 export function answerAfterExit(step: ControlStep): void {
   if (step.state.ending?.kind === "renewed") return;
   const requests = unansweredRequests(step.state);
@@ -251,7 +253,7 @@ export function answerAfterExit(step: ControlStep): void {
   step.emit(...requests.map((request) => responseOf(step.state, { request, answer })));
 }
 
-/** The requests of the caller's that are not answered. The next child takes them over; it gets commands as messages. */
+/** The unanswered requests of the caller. The next child takes them over; it gets commands as messages. */
 export function unansweredRequests({ consultedRequests }: SessionState): readonly ControlRequest[] {
   return [...consultedRequests.values()].filter(({ subtype, ahead, isAnswered }) =>
     subtype !== SLASH_COMMAND && !ahead && !isAnswered
@@ -259,8 +261,8 @@ export function unansweredRequests({ consultedRequests }: SessionState): readonl
 }
 
 /**
- * The refusal of a request to read plugins again; undefined for one that the helper answers. Nothing is deferred for the
- * sake of the API's prompt cache.
+ * The refusal of a request to reload plugins; undefined for a request that the helper answers. The reload is never
+ * deferred to keep the API's prompt cache.
  */
 export function reloadRefusal(state: SessionState, request: ControlRequest): Effect | undefined {
   const { add_plugins: added, refuse_if_busy: refusesIfBusy } = request.body;
@@ -280,7 +282,9 @@ export function reloadRefusal(state: SessionState, request: ControlRequest): Eff
     : undefined;
 }
 
-/** Reports the plugins that the helper has read. The next child and later helpers are started with those that were added. */
+/**
+ * Reports the plugins that the helper has read. The next child and later helpers are started with the added plugins.
+ */
 function onPluginsReloaded(step: ControlStep, request: ControlRequest, response: JsonObject): void {
   const { mcpServers, commands } = response;
   changeNextChild(step, { plugins: pluginArguments(step.state, request) });

@@ -21,30 +21,33 @@ import { refuse, respond } from "../answers.ts";
 import { isAsking } from "../questions/decide_permission.ts";
 import { askHelper } from "./ask_helper.ts";
 
-/** The request that reads the end of the output of a shell in the background. */
+/** The request that reads the end of a background shell's output. */
 export const TASK_OUTPUT = "get_task_output";
 
 /** The form of a shell's id. */
 const SHELL_ID = /^b[\da-z]{8}$/u;
 
-/** Ctrl+B, the key that puts all calls at work into the background that can go there. */
+/** Ctrl+B, the key that moves all running calls to the background that can continue there. */
 const TO_BACKGROUND: Effect = { type: "write", bytes: new Uint8Array([2]) };
 
 /**
- * How long a call may take to go into the background before the key is pressed again. Claude Code ignores the key until it
- * shows it on the screen, some 2 s after a call's start (2.1.330).
+ * How long a call may take to move to the background before the key is pressed again, in milliseconds. Claude Code
+ * ignores the key until it shows it on the screen, some 2 s after a call's start (2.1.330).
  */
 const BACKGROUND_KEY_MS = 300;
-/** How often the key is pressed. */
+/** The maximum number of times that the key is pressed. */
 const MAX_BACKGROUND_KEYS = 20;
 
-/** Time between a key in the list of tasks and the next look at it. */
+/** Time between a key in the list of tasks and the next look at the list, in milliseconds. */
 const LOOK_MS = 150;
-/** After so many looks a stage of a stop has failed. */
+/** The number of looks after which a stage of a stop has failed. */
 const MAX_LOOKS = 40;
-/** For so many looks the child has to be quiet before the list is closed, and between two tries. */
+/** The number of looks for which the child has to be quiet before the list is closed, and between two attempts. */
 const QUIET_LOOKS = 8;
-/** After so many looks a key that has had no effect is pressed again: a turn's end may have left the list undrawn. */
+/**
+ * The number of looks after which a key without an effect is pressed again. A turn's end may have left the list
+ * undrawn.
+ */
 const KEY_LOOKS = 4;
 
 const DOWN = "\x1b[B";
@@ -56,7 +59,7 @@ const STOP = "x";
 /** Tools whose calls can continue in the background. */
 const BACKGROUND_TOOLS = ["Agent", "Bash", "Task"];
 
-/** Puts calls of tools into the background: all of them, or the one that is named, if no other is at work. */
+/** Moves calls of tools to the background: all of them, or the named call, if no other call is running. */
 export function onBackgroundTasks(step: ControlStep, request: ControlRequest): void {
   const { tools, phase } = step.state;
   const id = request.body["tool_use_id"] ?? undefined;
@@ -81,7 +84,7 @@ export function onBackgroundTasks(step: ControlStep, request: ControlRequest): v
   pressBackgroundKey(step, { calls: new Set(tools.keys()), presses: 0 });
 }
 
-/** Presses the key again if calls are still in the foreground, unless other calls have begun meanwhile. */
+/** Presses the key again if calls are still in the foreground, unless other calls have begun in the meantime. */
 export function onForegroundDeadline(step: ControlStep): void {
   const { backgrounding, tools, phase } = step.state;
   const mustPress = backgrounding !== undefined && phase === "working" && tools.size > 0 &&
@@ -99,7 +102,7 @@ function pressBackgroundKey(
   step.emit(TO_BACKGROUND, deadline("foreground", BACKGROUND_KEY_MS));
 }
 
-/** Asks for the file in which Claude Code keeps the output of a shell (2.1.330). Other tasks have none. */
+/** Requests the file in which Claude Code keeps the output of a shell (2.1.330). Other tasks have no such file. */
 export function onTaskOutput(step: ControlStep, request: ControlRequest): void {
   const { task_id: task } = request.body;
   if (typeof task !== "string") {
@@ -113,7 +116,7 @@ export function onTaskOutput(step: ControlStep, request: ControlRequest): void {
   }
 }
 
-/** Records the names that the list of tasks may show for tasks in the background, and forgets tasks that have ended. */
+/** Records the names that the list of tasks may show for background tasks, and forgets tasks that have ended. */
 export function recordTasks(step: ControlStep, entry: Entry): void {
   if (step.state.options.caller === undefined) return;
   switch (entry.type) {
@@ -147,7 +150,7 @@ function namesIn(input: unknown): readonly string[] {
     .map(asText);
 }
 
-/** Records the task that a call has started, if its result says so. */
+/** Records the task that a call has started, if the call's result names it. */
 function recordLaunched(
   step: ControlStep,
   { toolUseResult }: Extract<Entry, { readonly type: "user" }>,
@@ -174,8 +177,8 @@ function forgetTask(step: ControlStep, task: string | undefined): void {
 }
 
 /**
- * Stops a task in the background as a person does, in the list of tasks that opens below the input box (2.1.330). A task
- * that is not at work needs nothing.
+ * Stops a background task as a person does, in the list of tasks that opens below the input box (2.1.330). A task that
+ * is not running needs no stop.
  */
 export function onStopTask(step: ControlStep, request: ControlRequest): void {
   const { taskNames, taskStops } = step.state;
@@ -203,11 +206,11 @@ export function onTaskDeadline(step: ControlStep): void {
   else step.emit({ type: "look" });
 }
 
-/** Opens the list for the first of the tasks that are to be stopped, once keys go to nothing else. */
+/** Opens the list for the first task to stop, once keys have no other target. */
 function openTaskList(step: ControlStep): void {
   const { taskStops: [stop], taskNames, phase, status } = step.state;
   if (stop === undefined) return;
-  // The task may have ended meanwhile, or been stopped by an earlier request.
+  // The task may have ended in the meantime, or an earlier request has stopped it.
   if (!taskNames.has(stop.task)) return finishStop(step, stop);
   const isFree = (phase === "working" || phase === "resting") && status?.status !== "waiting" &&
     !isAsking(step.state);
@@ -245,7 +248,7 @@ export function onTaskListScreen(step: ControlStep, screen: Screen): void {
   }
 }
 
-/** Presses the next key on the way to the task, and the one that stops it. */
+/** Presses the next key on the way to the task, and the key that stops it. */
 function findTask(step: ControlStep, stop: TaskStop, shown: ReturnType<typeof readTasks>): void {
   const isOpening = stop.stage === "opening";
   switch (shown.kind) {
@@ -263,7 +266,7 @@ function findTask(step: ControlStep, stop: TaskStop, shown: ReturnType<typeof re
   }
 }
 
-/** Goes to the task's row of the list, a key at a time, and stops the task there. */
+/** Moves to the task's row of the list, one key at a time, and stops the task there. */
 function goToRow(step: ControlStep, stop: TaskStop, rows: readonly TaskRow[]): void {
   const names = namesOf(step.state, stop);
   const [place, ...others] = [...rows.keys()].filter((at) => isNamed(rows[at], names));
@@ -311,8 +314,8 @@ function setFirstStop(step: ControlStep, stop: TaskStop): void {
 }
 
 /**
- * Closes the open list once the child has been quiet for a while: if the model is told of the task's end, a turn follows at
- * once. The caller gets its answer before that.
+ * Closes the open list once the child has been quiet for a while. If the model receives the task's end, a turn follows
+ * immediately. The caller gets its answer earlier.
  */
 function closeTaskList(step: ControlStep, stop: TaskStop): void {
   const closing = { ...stop, stage: "closing", looks: -1 } as const;
@@ -328,13 +331,13 @@ function pressClose(step: ControlStep, stop: TaskStop): void {
   lookLater(step, stop);
 }
 
-/** Whether no turn is under way. */
+/** Whether no turn is running. */
 function isQuiet({ phase, isOnlyBackground, status }: SessionState): boolean {
   return (phase === "resting" || (phase === "working" && isOnlyBackground)) &&
     status?.status !== "waiting";
 }
 
-/** Closes the list without having stopped the task, which may have ended meanwhile. */
+/** Closes the list without stopping the task, which may have ended in the meantime. */
 function giveUp(step: ControlStep, stop: TaskStop, failure: string): void {
   const isAtWork = step.state.taskNames.has(stop.task);
   closeTaskList(step, isAtWork ? { ...stop, failure } : stop);
@@ -346,7 +349,9 @@ function emitStopped(step: ControlStep, { task, request }: TaskStop): void {
   step.emit({ type: "stopped", task }, respond(request, { response: {} }));
 }
 
-/** Answers the request, unless it has been answered. Goes on with the next task, and with messages that had to wait. */
+/**
+ * Answers the request, unless it is already answered. Continues with the next task, and with messages that had to wait.
+ */
 function finishStop(step: ControlStep, stop: TaskStop): void {
   const { request, task, failure, answered } = stop;
   step.update({ taskStops: step.state.taskStops.slice(1) });
@@ -372,7 +377,7 @@ function finishStop(step: ControlStep, stop: TaskStop): void {
   if (left?.length === 0) awaitBackground(step);
 }
 
-/** Answers all requests to stop a task, because the child is gone and its tasks with it. */
+/** Answers all requests to stop a task, because the child and its tasks have ended. */
 export function answerStops(step: ControlStep): void {
   const { taskStops } = step.state;
   step.update({ taskStops: [] });

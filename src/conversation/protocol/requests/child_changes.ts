@@ -18,10 +18,13 @@ export const SET_MODEL = "set_model";
  */
 export const UPDATE_SETTINGS = "update_settings";
 
-/** Most characters of a model's name, which is an argument of the next child. */
+/** The maximum length of a model's name in characters. The name is an argument of the next child. */
 const LONGEST_MODEL = 10_000;
 
-/** Most characters of settings, as JSON: Claude Code exits at a file of more than 2 MiB, which has others too (2.1.330). */
+/**
+ * The maximum length of settings as JSON, in characters. Claude Code exits at a file of more than 2 MiB, which also
+ * holds other settings (2.1.330).
+ */
 const MOST_SETTINGS = 500_000;
 
 /** The permission modes that a caller may choose. */
@@ -30,7 +33,7 @@ const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk",
 /** Values of `thinking_display`. */
 const DISPLAYS: readonly unknown[] = ["summarized", "omitted", "highlights", null];
 
-/** Whether a turn is under way, or has been. */
+/** Whether a turn is running or has run. */
 export function hasBegun({ phase, turns }: Pick<SessionState, "phase" | "turns">): boolean {
   return turns > 0 || phase === "working" || phase === "settling";
 }
@@ -59,7 +62,7 @@ export function mergeChanges(
   };
 }
 
-/** The refusal of a choice of a model that need not be put to the helper; undefined for any other choice. */
+/** The refusal of a choice of a model that the helper need not check; undefined for any other choice. */
 export function modelRefusal(state: SessionState, request: ControlRequest): Effect | undefined {
   const { model } = request.body;
   if (!isNone(model) && !mayBeModel(model)) {
@@ -79,10 +82,10 @@ export function modelRefusal(state: SessionState, request: ControlRequest): Effe
 }
 
 /**
- * Receives the helper's answer to `set_model`, which names the model in full. The model holds from the next message on,
- * which goes to a child that is started with it. If no helper could be asked, the name in the request has to do.
+ * Receives the helper's answer to `set_model`, which has the model's full name. The model takes effect with the next
+ * message, which goes to a child that is started with it. If no helper could be asked, the name in the request is used.
  *
- * As in `claude -p`, the model is reported if it is another one than before; in most versions not before the first turn.
+ * As in `claude -p`, the model is reported if it has changed; in most versions not before the first turn.
  */
 export function onModelAnswer(
   step: ControlStep,
@@ -108,7 +111,7 @@ export function onModelAnswer(
   step.emit(respond(request, isAnswered ? { response: { model: name } } : {}));
 }
 
-/** The full name of the model that was chosen since the child was started; empty if that is not known. */
+/** The full name of the model that was chosen since the child was started; empty if unknown. */
 function chosenBefore({ changes }: SessionState): string | undefined {
   return changes?.model === undefined ? undefined : changes.chosenModel ?? "";
 }
@@ -156,8 +159,8 @@ export function onSetThinking(step: ControlStep, request: ControlRequest): void 
 }
 
 /**
- * Sets the permission mode from the next message on. Before the first turn, the mode in force is the one in which the child
- * was started. To choose that mode again changes nothing.
+ * Sets the permission mode from the next message on. Before the first turn, the current mode is the one in which the
+ * child was started. Choosing that mode again changes nothing.
  */
 export function onSetMode(step: ControlStep, request: ControlRequest): void {
   const { changes, options: { caller } } = step.state;
@@ -182,7 +185,7 @@ export function onSetMode(step: ControlStep, request: ControlRequest): void {
   step.emit(respond(request, { response: { mode } }), { type: "mode", mode });
 }
 
-/** The mode with a name; "manual" is another name of "default". */
+/** The mode with a name. "manual" is another name of "default". */
 function modeNamed(name: unknown): string | undefined {
   return name === "manual" ? "default" : MODES.find((mode) => mode === name);
 }
@@ -244,7 +247,7 @@ function invalidKeys(settings: JsonObject, version: string): readonly string[] {
   return [...new Set(settingsFaults(set, version).map(({ path }) => path.split(".", 1)[0] ?? ""))];
 }
 
-/** The refusal of a request to write settings, if they are in a file of the user's own. */
+/** The refusal of a request to write settings, if they belong to a file of the user. */
 export function settingsFileRefusal(request: ControlRequest): Effect | undefined {
   return request.body["source"] === "userSettings"
     ? refuse(request, {

@@ -28,10 +28,10 @@ export function onInitialize(step: ControlStep, request: ControlRequest): void {
   step.emit(initializeResponse(step.state, { request, answer: earlyInitialization }));
 }
 
-/** Fields that have no effect in `claude -p` either, unless the initialization comes first. */
+/** Fields that also have no effect in `claude -p`, unless the initialization comes first. */
 const WITHOUT_EFFECT_LATER = [
   ...["systemPrompt", "appendSystemPrompt", "agents", "promptSuggestions", "jsonSchema"],
-  // The answer reports whether these exist.
+  // The answer reports whether they exist.
   ...["plugins", "mcpServers"],
 ];
 
@@ -46,7 +46,7 @@ function lateFieldsError(state: SessionState, request: ControlRequest): string |
   return `claude-print can honour ${names} only in an initialize that comes first`;
 }
 
-/** Whether the first initialization has asked for the same: a caller may repeat all of its fields. */
+/** Whether the first initialization has requested the same. A caller may repeat all of its fields. */
 function isInForce(
   { initialization = {}, options: { caller } }: SessionState,
   { body }: ControlRequest,
@@ -57,9 +57,9 @@ function isInForce(
 }
 
 /**
- * Emits the effects of an input. Answers to requests that came after an initialization are deferred until that has been
- * answered: callers take the first answer for that of the initialization, and `claude -p` does nothing else until then
- * (2.1.330). The requests themselves are carried out at once.
+ * Emits the effects of an input. Answers to requests that came after an initialization are deferred until the
+ * initialization has been answered, because callers read the first answer as that of the initialization, and `claude
+ * -p` does nothing else until then (2.1.330). The requests themselves are carried out immediately.
  *
  * @param options.before the state before the input
  */
@@ -72,7 +72,7 @@ export function emitAfterInitialization(
   },
 ): void {
   const { consultedRequests, ending, deferredAnswers: deferredBefore } = step.state;
-  // Most inputs are lines and bytes, while no request is pending.
+  // Most inputs are lines and bytes, which come while no request is pending.
   if (before.consultedRequests.size + deferredBefore.length === 0) {
     step.emit(...effects);
     return;
@@ -91,7 +91,7 @@ export function emitAfterInitialization(
   step.emit(...due.map(({ answer }) => answer));
 }
 
-/** The id of the last initialization that is not answered yet, and came before the request that is answered now. */
+/** The id of the last unanswered initialization that came before the request that is answered now. */
 function initializationBefore(
   { consultedRequests }: SessionState,
   input: Input,
@@ -103,12 +103,12 @@ function initializationBefore(
   );
 }
 
-/** Whether an initialization is still to be answered. */
+/** Whether an initialization is unanswered. */
 export function isInitializing({ consultedRequests, ending }: SessionState): boolean {
   return ending === undefined && [...consultedRequests.values()].some(isInitialization);
 }
 
-/** Whether a request is an initialization that the caller itself has sent, and that is not answered yet. */
+/** Whether a request is an unanswered initialization that the caller itself has sent. */
 function isInitialization(request: ControlRequest | undefined): boolean {
   return request?.subtype === "initialize" && !request.ahead && !request.isAnswered;
 }

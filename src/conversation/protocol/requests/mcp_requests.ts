@@ -4,7 +4,9 @@ import type { ServerChanges } from "../../control/effect.ts";
 import type { HookPayload } from "../../control/input.ts";
 import type { SessionState } from "../../control/session_state.ts";
 
-/** The result of a request about MCP servers: an answer, changes that hold from the next message on, or an error. */
+/**
+ * The result of a request about MCP servers: an answer, changes that take effect with the next message, or an error.
+ */
 export type ServersAnswer =
   | { readonly response?: JsonObject; readonly changes?: ServerChanges }
   | { readonly error: string };
@@ -16,7 +18,7 @@ const OF_ONE_SERVER = ["mcp_toggle", "mcp_reconnect"];
 export const SET_SERVERS = "mcp_set_servers";
 
 /**
- * Whether the helper lists the MCP servers before a request is answered. For `mcp_set_servers` that is only so if the helper
+ * Whether the helper lists the MCP servers before a request is answered. For `mcp_set_servers`, it does so only if it
  * can reach some of the servers, or while an earlier request about servers waits for its answer.
  */
 export function asksForServers({ subtype }: ControlRequest): boolean {
@@ -82,7 +84,7 @@ export function answerOnServers(
     : { changes: {} };
 }
 
-/** The servers of `mcp_set_servers` that the helper can reach, too: all but those in the caller's own process. */
+/** The servers of `mcp_set_servers` that the helper can also reach: all except those in the caller's own process. */
 export function reachableServers({ servers }: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(isJsonObject(servers) ? servers : {}).filter(([, config]) =>
@@ -92,9 +94,10 @@ export function reachableServers({ servers }: JsonObject): JsonObject {
 }
 
 /**
- * Returns the result of `mcp_set_servers`: from the next message on, its servers replace those that were set before.
+ * Returns the result of `mcp_set_servers`. From the next message on, its servers replace those that were set earlier.
  *
- * @param helperAnswer the helper's report after it has tried to reach the servers. Servers that it has not added are omitted
+ * @param helperAnswer the helper's report after it has tried to reach the servers. Servers that it has not added are
+ * omitted
  */
 export function setServers(
   state: SessionState,
@@ -173,7 +176,7 @@ function setServersOf({ options: { caller }, changes }: SessionState): JsonObjec
   return Object.fromEntries(Object.entries(set).filter(([, config]) => !isSdkServer(config)));
 }
 
-/** A server that has yet to connect. */
+/** A server that has not connected yet. */
 function pendingServer(name: string, source: "sdk" | "dynamic"): JsonObject {
   return {
     name,

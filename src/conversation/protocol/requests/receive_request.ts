@@ -28,7 +28,7 @@ import {
 import { onInitialize } from "./initialize.ts";
 import { fixedAnswer, refuseUnsupported } from "./unsupported.ts";
 
-/** Receives a control request of the caller. Each request is answered, however the turn ends. */
+/** Receives a control request of the caller. Each request is answered, even if the turn fails. */
 export function receiveRequest(step: ControlStep, request: ControlRequest): void {
   switch (request.subtype) {
     case "initialize":
@@ -67,7 +67,7 @@ export function receiveRequest(step: ControlStep, request: ControlRequest): void
   }
 }
 
-/** Asks the helper, unless the request is refused before that. */
+/** Asks the helper, unless the request is refused first. */
 function askUnless(step: ControlStep, request: ControlRequest, refusal: Effect | undefined): void {
   if (refusal === undefined) askHelper(step, request);
   else step.emit(refusal);
@@ -82,7 +82,7 @@ function onMcpMessage(step: ControlStep, request: ControlRequest): void {
   step.emit(respond(request));
 }
 
-/** Sets the caller's MCP servers. The helper is asked first whether those that it can reach do answer. */
+/** Sets the caller's MCP servers. The helper is first asked whether the servers that it can reach answer. */
 function onSetServers(step: ControlStep, request: ControlRequest): void {
   const answer = setServers(step.state, request);
   const mustAsk = [...step.state.consultedRequests.values()].some(asksForServers) ||
@@ -91,7 +91,7 @@ function onSetServers(step: ControlStep, request: ControlRequest): void {
   else emitServersAnswer(step, { request, answer });
 }
 
-/** Takes back a message that the child has not been given yet. */
+/** Cancels a message that the child has not received. */
 function onCancel(step: ControlStep, request: ControlRequest): void {
   const { queue } = step.state;
   const { message_uuid: uuid } = request.body;
@@ -108,8 +108,8 @@ function onCancel(step: ControlStep, request: ControlRequest): void {
 }
 
 /**
- * Stops the turn under way. The answer names the messages that are still to be answered. With `cancel_queued` the caller
- * takes back those that the child has not been given.
+ * Stops the current turn. The answer names the messages that are still unanswered. With `cancel_queued`, the caller
+ * cancels the messages that the child has not received.
  */
 function onInterrupt(step: ControlStep, request: ControlRequest): void {
   withdraw(step);
@@ -131,7 +131,7 @@ function onInterrupt(step: ControlStep, request: ControlRequest): void {
   );
 }
 
-/** Stops the turn. Withdrawn hooks that no Escape will end are answered at once. */
+/** Stops the turn. Withdrawn hooks that no Escape will end are answered immediately. */
 function stopWithdrawn(step: ControlStep): void {
   stopTurn(step);
   if (step.state.phase !== "aborting") refuseWithdrawn(step);
@@ -141,7 +141,7 @@ function uuidsOf(messages: readonly Message[]): readonly string[] {
   return messages.flatMap(({ uuid }) => uuid ?? []);
 }
 
-/** Ends the conversation: stops the turn under way, or that of the next message, and drops all other messages. */
+/** Ends the conversation: stops the current turn, or the turn of the next message, and drops all other messages. */
 function onEndSession(step: ControlStep, request: ControlRequest): void {
   step.update({ isDismissed: true });
   step.emit(respond(request));

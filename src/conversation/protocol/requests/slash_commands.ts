@@ -17,9 +17,9 @@ export const SLASH_COMMAND = "slash_command";
 const ID = "claude-print slash_command";
 
 /**
- * Makes the headless helper carry out a command. The child gets nothing until it has.
+ * Makes the headless helper carry out a command. The child gets no message until the helper has done so.
  *
- * The helper also gets the changes that the next child is to be started with, so several such commands in a row take no
+ * The helper also gets the changes with which the next child has to start, so several such commands in a row need no
  * other child.
  */
 export function askCommand(step: ControlStep, message: SettledMessage): void {
@@ -29,7 +29,10 @@ export function askCommand(step: ControlStep, message: SettledMessage): void {
   step.emit({ type: "consult", request, ...(changes === undefined ? {} : { changes }) });
 }
 
-/** Whether a helper cannot be started with changes: MCP servers are in files that belong to the start of a child. */
+/**
+ * Whether changes need a new child, because a helper cannot be started with them: MCP servers are in files that are
+ * written for a child's start.
+ */
 export function needsNewChild({ setServers, switched }: ChildChanges): boolean {
   return setServers !== undefined || switched !== undefined;
 }
@@ -49,7 +52,7 @@ export function commandRequest({ text, settled }: SettledMessage, id: string): C
   };
 }
 
-/** Records the helper's answer to the command that waits for it, unless the caller has taken the command back. */
+/** Records the helper's answer to the command that waits for it, unless the caller has cancelled the command. */
 export function recordCommandAnswer(step: ControlStep, answer: HelperReply): void {
   const { queue } = step.state;
   const place = queue.findIndex((message) =>
@@ -61,13 +64,13 @@ export function recordCommandAnswer(step: ControlStep, answer: HelperReply): voi
 }
 
 /**
- * Outputs of commands about their process that any other process prints, too. All their other outputs report costs, or a mode
- * that the command has set (2.1.330).
+ * Outputs of commands about their process that every other process also prints. All their other outputs report costs,
+ * or a mode that the command has set (2.1.330).
  */
 const OF_ANY_PROCESS =
   /^(?:You are currently using your subscription|Fast mode unavailable|Unknown argument)/u;
 
-/** The output that reports costs, which the helper may have been given. */
+/** The output that reports costs. The helper may have received the conversation's cost. */
 const OF_COSTS = /^Estimated cost:/u;
 
 /** A command, settled by the helper's answer. */
@@ -115,8 +118,8 @@ function carriedOut({ notes }: AskedCommand, response: JsonObject): CarriedOut {
 const TWO_MODELS = /^opusplan\b/iu;
 
 /**
- * What a command changes for the next child, by the settings in force before and after it. Empty for a command that has
- * changed nothing, or was not understood.
+ * The changes of a command for the next child, by the settings in force before and after it. Empty for a command that
+ * has changed nothing, or was not understood.
  */
 function changesOf({ fields, before, after }: JsonObject): NotedChanges {
   const run = isJsonObject(fields) ? fields["local_command_run"] : undefined;

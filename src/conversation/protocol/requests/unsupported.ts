@@ -52,7 +52,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Refuses a request that claude-print cannot carry out, or that `claude -p` does not know either. */
+/** Refuses a request that claude-print cannot carry out, or that `claude -p` does not support either. */
 export function refuseUnsupported(state: SessionState, request: ControlRequest): Effect {
   const { subtype } = request;
   const reason = Object.keys(REASONS).find((each) => REASONS[each]?.includes(subtype));
@@ -78,7 +78,7 @@ const ANTHROPIC_ONLY: Readonly<Record<string, JsonObject | string>> = {
   upload_device_hook_template: "hook_forwarding_disabled: not_managed_cloud_worker",
 };
 
-/** Requests that have no effect, each with a function that returns the error of an invalid one. */
+/** Requests that have no effect, each with a function that returns the error of an invalid request. */
 const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | undefined>> = {
   // Frames are always printed.
   set_has_subscribers: ({ has_subscribers: has }) =>
@@ -93,7 +93,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, (body: JsonObject) => string | und
         kindOf(paused),
   prompt_draft_activity: () => undefined,
   mcp_tasks_changed: () => undefined,
-  // Only a program of Anthropic's own makes use of it.
+  // Only a program of Anthropic itself uses it.
   set_message_waiting: ({ waiting }) =>
     typeof waiting === "boolean"
       ? undefined
