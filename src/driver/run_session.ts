@@ -88,10 +88,10 @@ class SessionLoop {
     const { child } = this.#options;
     const { terminal, helper } = this.#resources;
     this.#begin();
-    const isHeard = this.#needsShortTicks();
+    const isWatched = this.#needsShortTicks();
     this.#lastTick = this.#clock();
     while (this.#performer.end === undefined) {
-      await this.#step(this.#lastTick + tickMs(this.#conversation.state.session, { isHeard }));
+      await this.#step(this.#lastTick + tickMs(this.#conversation.state.session, { isWatched }));
     }
     const { end } = this.#performer;
     if (!child.exited) this.#performer.killTools();

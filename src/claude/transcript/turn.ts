@@ -230,7 +230,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     : undefined;
   const all = [...answers.values()];
   const lastAnswer = all.at(-1);
-  const { refusals, unseen, nudge } = toldAnswers(all, { followers, last });
+  const { refusals, unseen, nudge } = readRemarks(all, { followers, last });
   const broken = brokenOff(messages);
   const usageBefore = sumUsage(all.slice(0, -1).map(usageOf));
   const context = prompt ?? entries.find((entry) => entry.type !== "other");
@@ -431,7 +431,7 @@ function isImageSource({ message: { content } }: UserEntry): boolean {
 }
 
 /** What Claude Code's remarks tell of a turn's answers. */
-interface ToldAnswers {
+interface RemarkedAnswers {
   /** The number of refused answers, including those without a line. */
   readonly refusals: number;
   /** Whether an answer has no line. */
@@ -450,13 +450,13 @@ const TOO_LONG = "Output token limit hit.";
  * @param options.followers the user lines after the prompt
  * @param options.last the last answer, or Claude Code's line in its place
  */
-function toldAnswers(
+function readRemarks(
   answers: readonly AssistantEntry[],
   { followers, last }: {
     readonly followers: readonly UserEntry[];
     readonly last: AssistantEntry | undefined;
   },
-): ToldAnswers {
+): RemarkedAnswers {
   const remarks = followers.filter(({ meaning }) => meaning === "remark");
   const said = (beginning: string) => remarks.filter((entry) => isSaid(entry, beginning));
   const stoppedBy = (reason: string) =>

@@ -182,7 +182,7 @@ export interface OutputProblem {
 export type StreamedPart =
   | { readonly kind: "request"; readonly offer?: RequestOffer }
   /** Without `limits` if a limit is used up. */
-  | { readonly kind: "limits"; readonly limits?: HeardLimits }
+  | { readonly kind: "limits"; readonly limits?: ApiLimits }
   | { readonly kind: "event"; readonly event: JsonObject }
   | { readonly kind: "end" };
 
@@ -195,7 +195,7 @@ export interface RequestOffer {
 }
 
 /** The subscription's limits in the headers of an answer, and the time of the answer. */
-export interface HeardLimits {
+export interface ApiLimits {
   /** The headers by name, without their common prefix. */
   readonly headers: Readonly<Record<string, string>>;
   /** When the answer arrived, in seconds since the epoch. */

@@ -10,29 +10,29 @@ const TICK_MS = 50;
  * The interval if the caller sees nothing of a turn before its end, in milliseconds. Earlier actions, such as a look at
  * a dialog, take seconds anyway. One look at the files takes 0.2 to 0.6 ms of CPU time.
  */
-const UNHEARD_TICK_MS = 200;
+const UNWATCHED_TICK_MS = 200;
 /** The interval while only the child's idle status or its last lines are missing, for which the user waits. */
 const SETTLING_TICK_MS = 5;
 /** The interval while nothing is running. */
 const RESTING_TICK_MS = 500;
 
 /** The interval for a child that waits for its first message. Many children may wait like this, and for long. */
-const UNTOLD_TICK_MS = 5000;
+const UNUSED_TICK_MS = 5000;
 
 /**
  * The time between two looks at the child's files, in milliseconds.
  *
- * @param options.isHeard whether the caller sees the output of a turn before its end
+ * @param options.isWatched whether the caller sees the output of a turn before its end
  */
 export function tickMs(
   state: SessionState,
-  { isHeard }: { readonly isHeard: boolean } = { isHeard: true },
+  { isWatched }: { readonly isWatched: boolean } = { isWatched: true },
 ): number {
   const { phase, endHook } = state;
   if (phase === "settling" || endHook !== undefined) return SETTLING_TICK_MS;
-  if (!isHeard && (phase === "starting" || phase === "working")) return UNHEARD_TICK_MS;
+  if (!isWatched && (phase === "starting" || phase === "working")) return UNWATCHED_TICK_MS;
   if (phase !== "resting") return TICK_MS;
-  return isUnused(state) ? UNTOLD_TICK_MS : RESTING_TICK_MS;
+  return isUnused(state) ? UNUSED_TICK_MS : RESTING_TICK_MS;
 }
 
 /** Whether a ready child has had no message and no request yet. */

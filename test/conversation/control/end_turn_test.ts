@@ -121,7 +121,7 @@ Deno.test("idle status from before the Stop hook does not count", () => {
   lastEnds(answered(), ended, { ...hook("MessageDisplay"), ranAt: 1060 }, at(1030));
 });
 
-const ticks = ({ state }: Simulation) => [tickMs(state), tickMs(state, { isHeard: false })];
+const ticks = ({ state }: Simulation) => [tickMs(state), tickMs(state, { isWatched: false })];
 
 Deno.test("files are read often at the end of a turn", () => {
   const session = simulate({ conversation: true });

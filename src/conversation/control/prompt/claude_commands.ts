@@ -68,14 +68,15 @@ function isGoal(rest: string): boolean {
 }
 
 /** Commands whose arguments change nothing in the headless helper. */
-const HEEDLESS = "agents context cost fast focus keybindings-help mcp reload-skills stats usage"
-  .split(" ");
+const IGNORING_ARGUMENTS =
+  "agents context cost fast focus keybindings-help mcp reload-skills stats usage"
+    .split(" ");
 
 /** Commands whose prompt a subagent carries out. Its answer is their output. */
 export const REVIEWS: readonly string[] = ["code-review", "review"];
 
 /** Arguments with which some commands do something. Otherwise they print their usage. */
-const DEEDS: ReadonlyMap<string, RegExp> = new Map([
+const EFFECTIVE_ARGUMENTS: ReadonlyMap<string, RegExp> = new Map([
   ["config", /=/u],
   ["settings", /=/u],
 ]);
@@ -119,7 +120,9 @@ const MOST_VERSIONS = 20;
  * pursue (`pursues`), it has no effect (`nothing`), or it has another effect (`more`).
  */
 export function heeds(name: string, rest: string): "notes" | "pursues" | "nothing" | "more" {
-  if (HEEDLESS.includes(name) || DEEDS.get(name)?.test(rest) === false) return "nothing";
+  if (IGNORING_ARGUMENTS.includes(name) || EFFECTIVE_ARGUMENTS.get(name)?.test(rest) === false) {
+    return "nothing";
+  }
   if (name === "goal") return isGoal(rest) ? "pursues" : "notes";
   return NOTED.includes(name) ? "notes" : "more";
 }

@@ -5,7 +5,7 @@ import { groupHooks, hooksFirst, stopsAtEnd, subagentEndsFirst } from "./hook_en
 import {
   beginningFirst,
   inOrder,
-  isToldToBeStopped,
+  isStopRequested,
   noticeIn,
   placesAmidAnswers,
   type WrittenLine,
@@ -99,7 +99,7 @@ export function emitReadLines(step: OutputStep): void {
 function isEarlyTaskEnd(state: OutputState, entry: Entry): boolean {
   const notice = noticeIn(entry);
   return notice !== undefined && !state.tasks.has(notice.taskId) &&
-    !isToldToBeStopped(state, entry);
+    !isStopRequested(state, entry);
 }
 
 /**

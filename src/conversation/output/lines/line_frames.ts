@@ -28,7 +28,7 @@ import {
 import { isMainRequest } from "../../../claude/transcript/session_listing.ts";
 import { isAddedToPrompt } from "../../../claude/transcript/turn.ts";
 import { readTaskNotification } from "../../../claude/transcript/task_notification.ts";
-import { isToldToBeStopped } from "./line_order.ts";
+import { isStopRequested } from "./line_order.ts";
 import { definedFields } from "../../../defined_fields.ts";
 import { unavailableFrame } from "../frames/assistant_frames.ts";
 import { claudeCommands } from "../../control/prompt/claude_commands.ts";
@@ -98,7 +98,7 @@ function emitLineFrames(step: OutputStep, entry: Entry, prompt: UserEntry | unde
   endReturnedShellCalls(step, entry);
   emitSkillResult(step, entry);
   emitPlanMode(step, entry);
-  if (!isToldToBeStopped(step.state, entry)) {
+  if (!isStopRequested(step.state, entry)) {
     const { tasks } = step.state;
     emitTasks(step, (context) => updateTasks(tasks, entry, context));
   }

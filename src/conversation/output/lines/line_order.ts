@@ -93,7 +93,7 @@ export function noticeIn(entry: Entry): TaskNotification | undefined {
  * Whether a line shows the end of a task that the caller has stopped. Such an end was emitted when the caller stopped
  * the task.
  */
-export function isToldToBeStopped({ tasks, allTasks }: OutputState, entry: Entry): boolean {
+export function isStopRequested({ tasks, allTasks }: OutputState, entry: Entry): boolean {
   const { taskId = "", status } = noticeIn(entry) ?? {};
   return status === "killed" && allTasks.has(taskId) && !tasks.has(taskId);
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../../json_object.ts";
 import type {
+  ApiLimits,
   ApiRetry,
-  HeardLimits,
   HookPayload,
   Input,
   RequestOffer,
@@ -156,7 +156,7 @@ export interface ExactState {
   /** The answer whose `message_start` has been emitted, and whose `message_stop` has not. */
   readonly open?: StreamedAnswer;
   /** The rate limits that the API reported with its responses. The key is the number of the request. */
-  readonly limits: ReadonlyMap<number, HeardLimits>;
+  readonly limits: ReadonlyMap<number, ApiLimits>;
   /** The mark of the last emitted limits; undefined if none were emitted. */
   readonly emittedLimits?: string | undefined;
   /** The calls of the last answer that have not returned. The model receives no new request before they return. */

@@ -1,5 +1,5 @@
 import { definedFields } from "../../../defined_fields.ts";
-import type { HeardLimits } from "../../control/input.ts";
+import type { ApiLimits } from "../../control/input.ts";
 
 /** The `rate_limit_info` of an event. An event with the same `mark` as the previous event is not printed. */
 export interface RateLimitInfo {
@@ -37,7 +37,7 @@ const PACES: readonly {
 ];
 
 /** Builds `rate_limit_info` from the headers of an API response, without the fields about budgets of teams. */
-export function rateLimitInfo({ headers, now }: HeardLimits): RateLimitInfo {
+export function rateLimitInfo({ headers, now }: ApiLimits): RateLimitInfo {
   const windows = windowsOf(headers);
   const status = headers["status"] || "allowed";
   const isAllowed = status === "allowed" || status === "allowed_warning";
@@ -71,7 +71,7 @@ export function rateLimitInfo({ headers, now }: HeardLimits): RateLimitInfo {
 }
 
 function windowsOf(
-  headers: HeardLimits["headers"],
+  headers: ApiLimits["headers"],
 ): Readonly<Partial<Record<WindowName, Window>>> {
   return Object.fromEntries(
     Object.entries(WINDOWS).flatMap(([name, key]) => {
