@@ -14,8 +14,8 @@ const MINUTES = 15 / 60;
 const SEEDS_A_FAULT = 400;
 
 /**
- * Seeds of which none fails. Of others about one in a thousand still does: the daily workflow looks for those, and this
- * test is to have seeds of the day once there are none.
+ * Seeds of which none fails. Of others about one in 15,000 still does, so that seeds of the day would fail on every second
+ * day here. The daily workflow looks for those.
  */
 const SEEDS = { from: 1000, count: 9000 };
 

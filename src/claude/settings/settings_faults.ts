@@ -190,8 +190,8 @@ const MAX_PATH_WORDS = 6;
 const PLAIN_KEY = /^[\w.-]{1,40}$/u;
 
 /**
- * Removes objects and arrays that are nested too deeply from settings, and returns Claude Code 2.1.330's messages for them.
- * An earlier version accepts them and has no use for them.
+ * Removes objects and arrays that are nested too deeply from settings. Returns the messages that Claude Code 2.1.330
+ * shows for them. Earlier versions ignore such values without a message.
  */
 export function withoutDeepValues(
   settings: JsonObject,

@@ -170,7 +170,10 @@ export type ServeOptions = {
   readonly profiles?: string;
   /** The maximum number of conversations and runs at the same time. */
   readonly conversations: number;
-  /** End after this long without work, in milliseconds. Also prepare a child for the run that stdin describes. */
+  /**
+   * For the background server: end after this many milliseconds without work. If set, a child is also prepared for
+   * the run that stdin describes.
+   */
   readonly backgroundMs?: number;
   /** The address for HTTP in addition to the socket; port 0 means a free port. */
   readonly tcp?: { readonly hostname: string; readonly port: number };

@@ -286,7 +286,7 @@ export type Verdict = "good" | "bad" | "skipped";
 interface Boundary {
   readonly lastGood: number;
   readonly firstBad: number;
-  /** The versions between these two. All of them were skipped. */
+  /** The versions between the last good and the first bad one. All were skipped, so the result is a range. */
   readonly undecided: readonly number[];
 }
 

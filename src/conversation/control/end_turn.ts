@@ -184,7 +184,10 @@ function isFollowedByWakeup(state: SessionState, ending: Ending): boolean {
   return isLast(state) && mayBeFollowed(ending) && isToBeWoken(state);
 }
 
-/** Whether `claude -p` continues after such a turn with the end of a task, or with a wake-up. */
+/**
+ * Whether `claude -p` starts a further turn after a turn that ended in this way, because a task has ended or a wake-up
+ * is due.
+ */
 function mayBeFollowed({ kind }: Ending): boolean {
   return kind === "answered" || kind === "failed" || kind === "max-turns";
 }

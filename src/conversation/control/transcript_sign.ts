@@ -18,8 +18,8 @@ export interface TranscriptSign {
   /** Whether the line is a prompt. */
   readonly prompt: boolean;
   /**
-   * The text of a prompt, or of a message that joined the running turn; absent if it is not a text, and for a scheduled
-   * prompt, which the caller did not send.
+   * The text of a prompt, or of a message that joined the running turn. Absent if it is not a text, and for a
+   * scheduled prompt.
    */
   readonly asked?: string;
   /** Whether the line is a message of Claude Code about the session. */

@@ -18,7 +18,7 @@ import { asText, isJsonObject } from "../../json_object.ts";
 interface CastReplay {
   /** How the session ended; absent if the recording stops before the end. */
   readonly ending?: Ending;
-  /** The frames that this version prints. */
+  /** The frames that this version of claude-print prints for the recording. */
   readonly frames: readonly Frame[];
   /** One sentence for each moment at which this version acts differently. */
   readonly differences: readonly string[];

@@ -40,7 +40,7 @@ import { forwardedHeaders } from "./pass_on.ts";
 export interface ApiCassetteOptions extends SecretRedaction {
   readonly folder: string;
   readonly match: Match;
-  /** JSON pointers to parts of bodies that are ignored; not with `exact`. */
+  /** JSON pointers to the parts of request bodies that matching ignores. With `exact`, nothing is ignored. */
   readonly ignored: readonly string[];
   /** Asks the upstream for unrecorded responses, and records them. If absent, such a request gets an error. */
   readonly record?: RelayAnswer;

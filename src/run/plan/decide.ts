@@ -149,8 +149,8 @@ export function memoryPathOf(
 }
 
 /**
- * How the output of shells is printed while they run. The variable switches the flag off, for users who cannot change
- * the command line of a program that calls this one.
+ * How the output of shells is printed while they run. `CLAUDE_PRINT_SHELL_OUTPUT=off` overrides `--shell-output`, for
+ * users who cannot change the command line of a program that calls this one.
  */
 export function shellOutputOf({ shellOutput, env }: RunOrder): RunOrder["shellOutput"] {
   return env["CLAUDE_PRINT_SHELL_OUTPUT"] === "off" ? undefined : shellOutput;

@@ -46,7 +46,7 @@ export function mainCheckout(
   }
 }
 
-/** Returns the repository of a worktree; the folder itself if the two do not link to each other. */
+/** Returns the repository of a worktree, or the folder itself if worktree and repository do not link to each other. */
 export function repositoryOf(worktree: string): string {
   try {
     const [, link] = /^gitdir:(.*)$/su.exec(lineOf(`${worktree}/.git`)) ?? [];

@@ -56,7 +56,10 @@ export function* renamePortions(
   }
 }
 
-/** Returns the replaced bytes up to the end of the last match, in pieces, and the position of that end. */
+/**
+ * Replaces all matches. Returns the new bytes up to the end of the last match, in pieces, and the position of that
+ * end in the original bytes.
+ */
 function renameIn(
   bytes: Bytes,
   { names: { moved, given }, from }: { readonly names: Renames; readonly from: number },

@@ -8,7 +8,7 @@ export interface OpenQuestion {
   readonly kind: "permission" | "question" | "plan" | "dialog";
   /** The id for the answer. A dialog has none, because it is answered in the terminal. */
   readonly requestId?: string;
-  /** Describes it in one line. */
+  /** What is asked, in one line. */
   readonly cause: string;
   /** The tool whose call needs the answer, and its input. */
   readonly toolName?: string;
@@ -77,7 +77,7 @@ export function initialState(at: number): ConversationState {
   };
 }
 
-/** Applies a change at a time in milliseconds since the epoch. */
+/** Applies a change to a state. `at` is the time of the change, in milliseconds since the epoch. */
 export function advanceState(
   state: ConversationState,
   { at, ...change }: ConversationChange & { readonly at: number },

@@ -140,7 +140,10 @@ function staysInPlace(
   }
 }
 
-/** Whether the nearest preceding character belongs to the scripts, ignoring marks that the scripts share. */
+/**
+ * Whether the preceding character belongs to one of some writing systems. Marks that several writing systems share
+ * are skipped.
+ */
 function followsCharacterOf(
   { own, shared }: { readonly own: RegExp; readonly shared: RegExp },
   before: readonly string[],

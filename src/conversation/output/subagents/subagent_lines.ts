@@ -164,7 +164,7 @@ function skillTask(
 function emitWords(step: OutputStep, called: CalledLine, background: boolean): void {
   const { line: { subagent: { agentId, type, description }, entry }, fork } = called;
   const { subagentText } = step.state.options;
-  // The text of a subagent's own subagents is printed only with the text of subagents.
+  // A subagent that another subagent started is printed only if the caller asked for the text of subagents.
   const isNested = called.call?.agentId !== undefined;
   if (isNested && subagentText !== true) return;
   const shown = fork === undefined

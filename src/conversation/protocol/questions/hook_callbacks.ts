@@ -337,7 +337,7 @@ const GONE_DENIAL: HookPayload = {
   },
 };
 
-/** Arms the deadline for the next time limit of a hook. */
+/** Starts the deadline for the hook whose time limit ends first. */
 export function armCallbackDeadline(
   { openQuestions }: SessionState,
   at: number,

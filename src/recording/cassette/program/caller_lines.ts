@@ -173,7 +173,10 @@ function isBlankingOf(recorded: string, live: string): boolean {
   return true;
 }
 
-/** Removes from live texts the parts that were removed from the recorded texts. */
+/**
+ * Removes from the texts of a replay the parts that redaction removed from the recording, so that both can be
+ * compared.
+ */
 export interface LiveRedaction {
   /** Whether a live text equals a recorded text after the removal of the same parts from both. */
   readonly isSame: (live: string, recorded: string) => boolean;
