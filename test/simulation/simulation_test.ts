@@ -14,7 +14,7 @@ const MINUTES = 15 / 60;
 const SEEDS_A_FAULT = 400;
 
 /**
- * Seeds of which none fails. Of others about one in 15,000 still does, so that seeds of the day would fail on every second
+ * Seeds of which none fails. Of others about one in 20,000 still does, so that seeds of the day would fail on every third
  * day here. The daily workflow looks for those.
  */
 const SEEDS = { from: 1000, count: 9000 };
