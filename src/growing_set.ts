@@ -1,14 +1,15 @@
-/** A set that only grows. Growing costs the same however large it is: the new set shares the items of the old one. */
+/** An immutable set. Adding an item takes constant time, because the new set shares the items of the old one. */
 export interface GrowingSet<Item> {
   readonly has: (item: Item) => boolean;
-  /** A set that has an item too. The items are copied if another set has grown out of this one. */
+  /** Returns a set that also contains the item. Copies the items if another set has grown out of this one. */
   readonly with: (item: Item) => GrowingSet<Item>;
 }
 
 /**
- * Makes a set.
+ * Creates a set.
  *
- * @param places the items, by their order; items from `size` on belong to sets that have grown out of this one
+ * @param places the index of each item; indices from `size` on belong to sets that have grown out of this one
+ * @param size the number of items of this set
  */
 export function growingSet<Item>(
   places: Map<Item, number> = new Map(),

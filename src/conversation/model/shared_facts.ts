@@ -1,8 +1,8 @@
-/** What the control finds out and the output prints. Control and output hold the same object, and only control replaces it. */
+/** Facts that control finds out and output prints. Both hold the same object, and only control replaces it. */
 export interface SharedFacts {
   /** The decisions about calls that needed a permission, by the ids of the calls. */
   readonly decisions: ReadonlyMap<string, CallDecision>;
-  /** The ids that the caller gave prompts, by those that they have in the transcript. */
+  /** The caller's ids of prompts, by the ids in the transcript. */
   readonly givenIds: ReadonlyMap<string, string>;
   /** The connections to MCP servers, by the servers' names. */
   readonly servers: Readonly<Record<string, "connected" | "failed">>;
